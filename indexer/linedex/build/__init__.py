@@ -1,0 +1,1 @@
+"""Files become rows: workers analyse, one writer commits."""

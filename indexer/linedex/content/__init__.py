@@ -1,0 +1,1 @@
+"""What a file holds: lines, grams, languages, symbols. Knows bytes, neither disks nor databases."""

@@ -1,0 +1,1 @@
+"""What is on disk: allowed roots, the walk, text formats, fingerprints."""

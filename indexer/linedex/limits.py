@@ -1,0 +1,71 @@
+"""Every size, count and time that bounds linedex, in one place and injectable.
+
+Tests shrink these so that ten lines reach every edge; users change a few of them through settings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The bounds of one index. Sizes are bytes, times are seconds, unless the name says otherwise."""
+
+    # cutting and signatures
+    large_file: int = 1 << 20
+    """A file larger than this is cut into blocks; a smaller one is a single column."""
+    block_bytes: int = 48 << 10
+    """A block ends at the first line end at or after this many bytes."""
+    block_slack: int = 16 << 10
+    """How far past `block_bytes` a line end is looked for before a line is split over blocks."""
+    group_bytes: int = 4 << 20
+    """A group of signature columns is written when its rows reach this size."""
+    group_columns: int = 4096
+    """... or when it has this many columns."""
+    batch_bytes: int = 2 << 20
+    """Text handed to a worker in one request."""
+    commit_bytes: int = 64 << 20
+    """Text whose results are committed in one transaction."""
+    commit_seconds: float = 2.0
+
+    # reading and verifying
+    window_bytes: int = 1 << 20
+    """Large files are verified in windows of whole lines near this size."""
+    window_overlap: int = 64 << 10
+    """A line over `window_bytes` is searched in windows that overlap by this much."""
+
+    # answers
+    page_hits: int = 100
+    page_characters: int = 20_000
+    excerpt: int = 500
+    """Code points of a line shown with a hit."""
+    query_seconds: float = 30.0
+    """A query past this answers with what it has and a cursor."""
+    pattern_seconds: float = 5.0
+    """Time a backtracking pattern may take on one file."""
+    pattern_length: int = 10_000
+    """Code points of a pattern."""
+
+    # symbols
+    parse_bytes: int = 1 << 20
+    parse_header_bytes: int = 2 << 20
+    """The same for C headers, and for one file whose outline a person asks for."""
+    parse_seconds: float = 1.0
+    """Time of the parse itself."""
+    outline_seconds: float = 3.0
+    """Time of the whole extraction of one file, by the parent's clock."""
+    outline_symbols: int = 20_000
+    outline_memory: int = 1 << 30
+    """Address space of a parsing worker (where the system can limit it)."""
+    data_depth: int = 3
+    """Depth of keys outlined in JSON, YAML and TOML."""
+    data_keys: int = 2_000
+    minified_line: int = 20_000
+    minified_average: int = 500
+    """Average bytes a line from which a script or style sheet counts as minified."""
+
+    workers: int = 2
+
+
+DEFAULT_LIMITS = Limits()

@@ -1,0 +1,1 @@
+"""Rows and bytes become answers: plan, candidates, verification."""

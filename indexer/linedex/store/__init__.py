@@ -1,0 +1,1 @@
+"""The sidecar: the only room that knows SQL."""

@@ -1,0 +1,1 @@
+"""Everything of linedex that talks: MCP tools, the command line, settings, rendering."""

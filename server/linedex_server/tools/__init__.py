@@ -1,0 +1,1 @@
+"""The MCP tools: each is a thin shell around one answer of the library."""
