@@ -139,8 +139,10 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class FileHits:
-    """The hits of one file on this page, in line order; `count` is the number of matching lines of the whole file
-    when it is known (mode `count`, or the file is wholly on this page), else None.
+    """The hits of one file on this page, in line order.
+
+    `count` is the number of matching lines of the whole file when it is known (mode `count`, or the file is wholly on
+    this page), else None.
     """
 
     path: RelPath
