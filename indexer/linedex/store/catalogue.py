@@ -1,0 +1,239 @@
+"""The catalogue in memory: which files the index knows, in path order, as columns of numbers.
+
+A `Catalogue` is never changed: the builder makes the next one and swaps it in, so a query works on one state from its
+first look to its last without a lock. Path order is order by path components, which is the order of keys: a key is a
+path with `/` replaced by NUL.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from linedex.model import FileId, FileState, Fingerprint, RelPath, TextFormat
+
+FACTS = np.dtype(
+    [
+        ("id", "i8"),
+        ("device", "i8"),
+        ("inode", "u8"),
+        ("size", "i8"),
+        ("mtime_ns", "i8"),
+        ("ctime_ns", "i8"),
+        ("seen_ns", "i8"),
+        ("lines", "i8"),
+        ("state", "u1"),
+        ("symbol_state", "u1"),
+        ("hidden", "?"),
+        ("ignored", "?"),
+        ("format", "u2"),
+        ("language", "u2"),
+        ("reason", "u2"),
+    ]
+)
+FOLDER_FACTS = np.dtype([("id", "i8"), ("mtime_ns", "i8"), ("seen_ns", "i8")])
+STAT_FIELDS = ("device", "inode", "size", "mtime_ns", "ctime_ns")
+Facts: TypeAlias = npt.NDArray[np.void]
+Indices: TypeAlias = npt.NDArray[np.intp]
+
+
+def path_key(path: bytes) -> bytes:
+    """Return the key that sorts `path` by its components."""
+    return path.replace(b"/", b"\0")
+
+
+def key_path(key: bytes) -> RelPath:
+    """Return the path of a key."""
+    return RelPath(key.replace(b"\0", b"/"))
+
+
+def is_hidden(path: bytes) -> bool:
+    """Return whether a component of `path` begins with a dot."""
+    return path.startswith(b".") or b"/." in path
+
+
+class Vocabulary:
+    """Values that many files share, each stored once; a column holds their numbers. Only ever grows."""
+
+    def __init__(self) -> None:
+        self._values: list[Any] = []
+        self._numbers: dict[Any, int] = {}
+
+    def number(self, value: Any) -> int:
+        """Return the number of `value`, giving it one if it has none."""
+        number = self._numbers.get(value)
+        if number is None:
+            number = self._numbers[value] = len(self._values)
+            self._values.append(value)
+        return number
+
+    def value(self, number: int) -> Any:
+        """Return the value of a number that `number` gave."""
+        return self._values[number]
+
+    def find(self, value: Any) -> int:
+        """Return the number of `value`, or -1 when no file has it."""
+        return self._numbers.get(value, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The vocabularies of one index."""
+
+    formats: Vocabulary = field(default_factory=Vocabulary)
+    languages: Vocabulary = field(default_factory=Vocabulary)
+    reasons: Vocabulary = field(default_factory=Vocabulary)
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The known folders and files of one root at one moment.
+
+    Attributes:
+        keys: of the files, ascending.
+        facts: one row a file, in the order of `keys`.
+        folder_keys: of the folders, ascending; the root is b"".
+        folder_facts: one row a folder.
+        words: what the numbers in `format`, `language` and `reason` stand for.
+        complete: whether the whole root has been listed at least once.
+    """
+
+    keys: list[bytes]
+    facts: Facts
+    folder_keys: list[bytes]
+    folder_facts: Facts
+    words: Words
+    complete: bool = False
+
+    @classmethod
+    def empty(cls) -> Catalogue:
+        """Return the catalogue of a root nothing is known of."""
+        return cls([], np.empty(0, FACTS), [], np.empty(0, FOLDER_FACTS), Words())
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def path(self, index: int) -> RelPath:
+        """Return the path of a file by its place."""
+        return key_path(self.keys[index])
+
+    def index(self, path: bytes) -> int:
+        """Return the place of the file at `path`, or -1."""
+        key = path_key(path)
+        at = bisect_left(self.keys, key)
+        return at if at < len(self.keys) and self.keys[at] == key else -1
+
+    def folder_index(self, path: bytes) -> int:
+        """Return the place of the folder at `path` among the folders, or -1."""
+        key = path_key(path)
+        at = bisect_left(self.folder_keys, key)
+        return at if at < len(self.folder_keys) and self.folder_keys[at] == key else -1
+
+    def below(self, scope: bytes) -> tuple[int, int]:
+        """Return the range of files at or below `scope`."""
+        return _range_below(self.keys, scope)
+
+    def folders_below(self, scope: bytes) -> tuple[int, int]:
+        """Return the range of folders at or below `scope`."""
+        return _range_below(self.folder_keys, scope)
+
+    def format(self, index: int) -> TextFormat:
+        """Return how the file at this place spells its text."""
+        text_format: TextFormat = self.words.formats.value(int(self.facts["format"][index]))
+        return text_format
+
+    def language(self, index: int) -> str:
+        """Return the language of the file at this place, "" when unknown."""
+        language: str = self.words.languages.value(int(self.facts["language"][index]))
+        return language
+
+    def reason(self, index: int) -> str:
+        """Return why the file at this place was skipped, "" when it was not."""
+        reason: str = self.words.reasons.value(int(self.facts["reason"][index]))
+        return reason
+
+    def fingerprint(self, index: int) -> Fingerprint:
+        """Return the stat part of the fingerprint of the file at this place."""
+        row = self.facts[index]
+        device, inode, size, mtime_ns, ctime_ns = (int(row[name]) for name in STAT_FIELDS)
+        return Fingerprint(device, inode, size, mtime_ns, ctime_ns)
+
+    @cached_property
+    def _order_by_id(self) -> Indices:
+        return np.argsort(self.facts["id"], kind="stable")
+
+    def places(self, ids: npt.NDArray[np.integer[Any]]) -> Indices:
+        """Return the places of the files with these ids; ids that are gone are left out."""
+        if not len(self.keys):
+            return np.empty(0, np.intp)
+        sorted_ids = self.facts["id"][self._order_by_id]
+        at = np.minimum(np.searchsorted(sorted_ids, ids), len(sorted_ids) - 1)
+        found: Indices = self._order_by_id[at[sorted_ids[at] == ids]]
+        return found
+
+    def place(self, file: FileId) -> int:
+        """Return the place of the file with this id, or -1."""
+        found = self.places(np.array([file], np.int64))
+        return int(found[0]) if len(found) else -1
+
+    def count(self, state: FileState) -> int:
+        """Return how many files are in a state."""
+        return int(np.count_nonzero(self.facts["state"] == state))
+
+    def with_facts(self, changed: Facts) -> Catalogue:
+        """Return the catalogue in which the files of these rows, found by id, have these facts."""
+        facts = self.facts.copy()
+        known = changed[np.isin(changed["id"], facts["id"])]
+        facts[self.places(known["id"])] = known
+        return Catalogue(self.keys, facts, self.folder_keys, self.folder_facts, self.words, self.complete)
+
+    def without(self, files: Iterable[int], folders: Iterable[int] = ()) -> Catalogue:
+        """Return the catalogue without the files and folders of these ids."""
+        keep = ~np.isin(self.facts["id"], np.fromiter(files, np.int64))
+        keep_folders = ~np.isin(self.folder_facts["id"], np.fromiter(folders, np.int64))
+        return Catalogue(
+            [key for key, kept in zip(self.keys, keep.tolist(), strict=True) if kept],
+            self.facts[keep],
+            [key for key, kept in zip(self.folder_keys, keep_folders.tolist(), strict=True) if kept],
+            self.folder_facts[keep_folders],
+            self.words,
+            self.complete,
+        )
+
+    def with_added(
+        self,
+        keys: list[bytes],
+        facts: Facts,
+        folder_keys: list[bytes] | None = None,
+        folder_facts: Facts | None = None,
+        *,
+        complete: bool | None = None,
+    ) -> Catalogue:
+        """Return the catalogue with more files and folders, which it does not have yet, in any order."""
+        all_keys, all_facts = _merge(self.keys, self.facts, keys, facts)
+        all_folder_keys, all_folder_facts = self.folder_keys, self.folder_facts
+        if folder_keys and folder_facts is not None:
+            all_folder_keys, all_folder_facts = _merge(self.folder_keys, self.folder_facts, folder_keys, folder_facts)
+        whole = self.complete if complete is None else complete
+        return Catalogue(all_keys, all_facts, all_folder_keys, all_folder_facts, self.words, whole)
+
+
+def _merge(keys: list[bytes], facts: Facts, more_keys: list[bytes], more: Facts) -> tuple[list[bytes], Facts]:
+    if not more_keys:
+        return keys, facts
+    all_keys = keys + more_keys
+    order = sorted(range(len(all_keys)), key=all_keys.__getitem__)
+    return [all_keys[at] for at in order], np.concatenate([facts, more])[order]
+
+
+def _range_below(keys: list[bytes], scope: bytes) -> tuple[int, int]:
+    if not scope:
+        return 0, len(keys)
+    key = path_key(scope)
+    return bisect_left(keys, key), bisect_left(keys, key + b"\1")

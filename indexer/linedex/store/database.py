@@ -1,0 +1,192 @@
+"""Connections to one sidecar: a single writer, read-only readers, one for each thread.
+
+Promise: opening never fails because of what is in the file. A sidecar of another version, of another root or
+unreadable as a database is replaced by an empty one if this process holds its lock, and is left alone, unread, if not.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from linedex.store.lock import SidecarLock
+from linedex.store.schema import APPLICATION_ID, PAGE_SIZE, TABLES, VERSIONS
+
+CHECKPOINT_BYTES: Final = 16 << 20
+"""Size of the write-ahead log at which the writer moves it into the file; automatic checkpoints are off because they
+would do it inside some reader's or writer's call."""
+_CACHE_KIB: Final = 32 << 10
+_BUSY_MS: Final = 5_000
+_LOST: Final = (apsw.CorruptError, apsw.NotADBError, apsw.CantOpenError, apsw.FullError, apsw.IOError)
+
+
+class Sidecar:
+    """One SQLite file and who may write it.
+
+    Attributes:
+        path: the file.
+        writer: whether this process holds the lock and may write.
+        problem: why the stored index cannot be used, "" when it can.
+    """
+
+    def __init__(self, path: Path, root: str) -> None:
+        """Open or create the sidecar at `path` for the folder `root`, as writer if no other process is.
+
+        Raises:
+            OSError: its folder cannot be made.
+        """
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.path = path
+        self.root = root
+        self.problem = ""
+        self._lock = SidecarLock(path.with_suffix(".lock"))
+        self._local = threading.local()
+        self._readers: list[apsw.Connection] = []
+        self._guard = threading.Lock()
+        self._generation = 0
+        self._write: apsw.Connection | None = None
+        self.writer = self._lock.acquire()
+        if self.writer:
+            self._prepare()
+        else:
+            self.problem = self._fault()
+
+    def _prepare(self) -> None:
+        if self._fault():
+            self._discard()
+        self._write = self._connect(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+        self._write.execute("PRAGMA wal_autocheckpoint = 0")
+        if not self._write.pragma("application_id"):
+            with self._write:
+                self._write.execute(TABLES)
+                self._write.executemany("INSERT INTO meta VALUES(?, ?)", [*VERSIONS.items(), ("root", self.root)])
+                self._write.pragma("application_id", APPLICATION_ID)
+        self.path.chmod(0o600)
+
+    def _fault(self) -> str:
+        """Return why the stored index cannot be used, or ""; its writer does not mind that there is none yet."""
+        if not self.path.exists():
+            return "" if self.writer else "there is no index yet"
+        try:
+            db = self._connect(apsw.SQLITE_OPEN_READONLY)
+        except apsw.Error as error:
+            return f"the index cannot be opened ({error})"
+        try:
+            if db.pragma("application_id") != APPLICATION_ID:
+                return "the file is not an index of linedex"
+            stored = dict(db.execute("SELECT key, value FROM meta"))
+        except apsw.Error as error:
+            return f"the index is damaged ({error})"
+        finally:
+            db.close()
+        for key, value in VERSIONS.items():
+            if stored.get(key) != value:
+                return f"the index has another {key} version ({stored.get(key)}, this program writes {value})"
+        return "" if stored.get("root") == self.root else f"the index belongs to {stored.get('root')}"
+
+    def _connect(self, flags: int) -> apsw.Connection:
+        db = apsw.Connection(str(self.path), flags=flags)
+        db.set_busy_timeout(_BUSY_MS)
+        if flags & apsw.SQLITE_OPEN_READWRITE:
+            db.pragma("page_size", PAGE_SIZE)
+            db.pragma("journal_mode", "wal")
+            db.pragma("synchronous", "normal")
+        db.pragma("cache_size", -_CACHE_KIB)
+        return db
+
+    def _discard(self) -> None:
+        for name in (self.path, *self._side_files()):
+            name.unlink(missing_ok=True)
+
+    def _side_files(self) -> list[Path]:
+        return [self.path.with_name(self.path.name + end) for end in ("-wal", "-shm")]
+
+    @property
+    def write(self) -> apsw.Connection:
+        """The writing connection; only the builder's thread uses it.
+
+        Raises:
+            RuntimeError: this process is not the writer.
+        """
+        if self._write is None:
+            raise RuntimeError("this process does not write the index")
+        return self._write
+
+    @contextmanager
+    def transaction(self) -> Iterator[apsw.Connection]:
+        """Give the writing connection inside one transaction, and move a long log into the file after it."""
+        with self.write:
+            yield self.write
+        wal = self._side_files()[0]
+        if wal.exists() and wal.stat().st_size > CHECKPOINT_BYTES:
+            self.checkpoint()
+
+    def checkpoint(self, *, truncate: bool = False) -> None:
+        """Move the write-ahead log into the file; `truncate` empties it too, which waits for no reader."""
+        mode = apsw.SQLITE_CHECKPOINT_TRUNCATE if truncate else apsw.SQLITE_CHECKPOINT_PASSIVE
+        try:
+            self.write.wal_checkpoint(mode=mode)
+        except apsw.BusyError:
+            return  # a reader holds an older state; the next checkpoint does it
+
+    @contextmanager
+    def reading(self) -> Iterator[apsw.Connection]:
+        """Give this thread's read-only connection inside one read transaction, so that all it reads is of one moment.
+
+        Raises:
+            apsw.Error: the stored index cannot be read (`unusable` tells those errors from others).
+        """
+        db = self._reader()
+        db.execute("BEGIN")
+        try:
+            yield db
+        finally:
+            if not db.get_autocommit():
+                db.execute("ROLLBACK")
+
+    def _reader(self) -> apsw.Connection:
+        if getattr(self._local, "generation", None) != self._generation:
+            self._local.db = self._connect(apsw.SQLITE_OPEN_READONLY)
+            self._local.generation = self._generation
+            with self._guard:
+                self._readers.append(self._local.db)
+        db: apsw.Connection = self._local.db
+        return db
+
+    def rebuild(self, problem: str) -> None:
+        """Drop what is stored because of `problem` and begin anew; only the writer, only from the builder's thread."""
+        self.problem = problem
+        self._close_connections()
+        self._discard()
+        self._prepare()
+
+    def _close_connections(self) -> None:
+        with self._guard:
+            self._generation += 1
+            readers, self._readers = self._readers, []
+        for db in readers:
+            db.close(force=True)
+        if self._write is not None:
+            self._write.close(force=True)
+            self._write = None
+
+    def size(self) -> int:
+        """Return the bytes the sidecar takes on disk, its log included."""
+        return sum(name.stat().st_size for name in (self.path, *self._side_files()) if name.exists())
+
+    def close(self) -> None:
+        """Close every connection and let go of the lock."""
+        if self._write is not None:
+            self.checkpoint(truncate=True)
+        self._close_connections()
+        self._lock.release()
+
+
+def unusable(error: apsw.Error) -> bool:
+    """Return whether `error` says that the stored index is lost, rather than that a statement is wrong."""
+    return isinstance(error, _LOST)

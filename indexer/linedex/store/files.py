@@ -1,0 +1,255 @@
+"""Folders and files as rows: the only writer of the catalogue's tables, and its loader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import apsw
+import numpy as np
+
+from linedex.model import FileId, FileState, Fingerprint, Newline, TextFormat
+from linedex.store.catalogue import FACTS, FOLDER_FACTS, STAT_FIELDS, Catalogue, Facts, Words, is_hidden, key_path
+
+ROOT_FOLDER = 1
+"""Id of the folder row that stands for the root."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderRow:
+    """A folder to be stored: its key, and when it was changed and listed, in ns."""
+
+    key: bytes
+    mtime_ns: int
+    seen_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """A file to be stored as pending: its key, its stat, and when that was taken, in ns.
+
+    `ignored` marks a file that ignore rules leave out and that is known only because somebody named it.
+    """
+
+    key: bytes
+    stat: Fingerprint
+    seen_ns: int
+    ignored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TextFacts:
+    """What reading a file told: the row it becomes.
+
+    Attributes:
+        file: its id.
+        fingerprint: of the bytes that were read.
+        seen_ns: when they were read.
+        state: `INDEXED` or `SKIPPED`.
+        reason: why it was skipped, "" when it was not.
+        format: how its bytes spell text.
+        language: its language, "" when unknown.
+        lines: its number of lines.
+    """
+
+    file: FileId
+    fingerprint: Fingerprint
+    seen_ns: int
+    state: FileState
+    reason: str
+    format: TextFormat
+    language: str
+    lines: int
+
+
+def load(db: apsw.Connection) -> Catalogue:
+    """Return the stored catalogue."""
+    words = Words()
+    folder_keys: dict[int, bytes] = {}
+    folders = []
+    # parents are always stored before their folders
+    for row in db.execute("SELECT id, parent, name, mtime_ns, seen_ns FROM folders ORDER BY id"):
+        key = b"" if row[0] == ROOT_FOLDER else _child_key(folder_keys[row[1]], row[2])
+        folder_keys[row[0]] = key
+        folders.append((key, (row[0], row[3], row[4])))
+    folders.sort()
+    prefixes = {folder: key + b"\0" if key else b"" for folder, key in folder_keys.items()}
+    hidden_folders = {folder: is_hidden(key_path(key)) for folder, key in folder_keys.items()}
+    format_number, language_number, reason_number = words.formats.number, words.languages.number, words.reasons.number
+    files = [
+        (
+            prefixes[folder] + name,
+            (
+                *facts,
+                hidden_folders[folder] or name[:1] == b".",
+                ignored,
+                format_number(TextFormat(encoding, bom, Newline(newline), bool(final), reason == "binary")),
+                language_number(language),
+                reason_number(reason),
+            ),
+        )
+        for folder, name, encoding, bom, newline, final, language, reason, ignored, *facts in db.execute(
+            "SELECT folder, name, encoding, bom, newline, final_newline, language, reason, ignored,"
+            " id, device, inode, size, mtime_ns, ctime_ns, seen_ns, lines, state, symbol_state FROM files"
+        )
+    ]
+    files.sort(key=lambda item: item[0])
+    complete = db.execute("SELECT done FROM phases WHERE name = 'catalogue'").get
+    return Catalogue(
+        [key for key, _ in files],
+        np.array([facts for _, facts in files], FACTS),
+        [key for key, _ in folders],
+        np.array([facts for _, facts in folders], FOLDER_FACTS),
+        words,
+        bool(complete),
+    )
+
+
+def _child_key(parent: bytes, name: bytes) -> bytes:
+    return parent + b"\0" + name if parent else name
+
+
+def _split_key(key: bytes) -> tuple[bytes, bytes]:
+    parent, _, name = key.rpartition(b"\0")
+    return parent, name
+
+
+def add(db: apsw.Connection, catalogue: Catalogue, folders: Sequence[FolderRow], files: Sequence[FileRow]) -> Catalogue:
+    """Store new folders and files, the files as pending, and return the catalogue with them.
+
+    Folders may come in any order; a file's folder is stored already or among `folders`.
+    """
+    ids = dict(zip(catalogue.folder_keys, catalogue.folder_facts["id"].tolist(), strict=True))
+    next_folder = (db.execute("SELECT max(id) FROM folders").get or 0) + 1
+    new_keys: list[bytes] = []
+    folder_facts = []
+    rows = []
+    for folder in sorted(folders, key=lambda row: row.key):
+        if folder.key in ids:
+            continue
+        parent, name = _split_key(folder.key)
+        # the root comes first, so it gets ROOT_FOLDER
+        ids[folder.key] = next_folder
+        rows.append((next_folder, ids[parent] if folder.key else 0, name, folder.mtime_ns, folder.seen_ns))
+        new_keys.append(folder.key)
+        folder_facts.append((next_folder, folder.mtime_ns, folder.seen_ns))
+        next_folder += 1
+    db.executemany("INSERT INTO folders VALUES(?, ?, ?, ?, ?)", rows)
+    next_file = (db.execute("SELECT max(id) FROM files").get or 0) + 1
+    file_rows = []
+    facts = []
+    numbers = _default_numbers(catalogue.words)
+    for at, file in enumerate(files, start=next_file):
+        parent, name = _split_key(file.key)
+        stat = (file.stat.device, file.stat.inode, file.stat.size, file.stat.mtime_ns, file.stat.ctime_ns, file.seen_ns)
+        file_rows.append((at, ids[parent], name, *stat, file.ignored))
+        facts.append((at, *stat, 0, FileState.PENDING, 0, is_hidden(key_path(file.key)), file.ignored, *numbers))
+    db.executemany(
+        "INSERT INTO files(id, folder, name, device, inode, size, mtime_ns, ctime_ns, seen_ns, ignored)"
+        " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        file_rows,
+    )
+    return catalogue.with_added(
+        [file.key for file in files], np.array(facts, FACTS), new_keys, np.array(folder_facts, FOLDER_FACTS)
+    )
+
+
+def _default_numbers(words: Words) -> tuple[int, int, int]:
+    return words.formats.number(TextFormat()), words.languages.number(""), words.reasons.number("")
+
+
+def touch_folders(db: apsw.Connection, catalogue: Catalogue, folders: Sequence[FolderRow]) -> Catalogue:
+    """Store when known folders were changed and listed, and return the catalogue with that."""
+    facts = catalogue.folder_facts.copy()
+    rows = []
+    for folder in folders:
+        at = catalogue.folder_index(key_path(folder.key))
+        facts["mtime_ns"][at], facts["seen_ns"][at] = folder.mtime_ns, folder.seen_ns
+        rows.append((folder.mtime_ns, folder.seen_ns, int(facts["id"][at])))
+    db.executemany("UPDATE folders SET mtime_ns = ?, seen_ns = ? WHERE id = ?", rows)
+    return Catalogue(catalogue.keys, catalogue.facts, catalogue.folder_keys, facts, catalogue.words, catalogue.complete)
+
+
+def remove(db: apsw.Connection, catalogue: Catalogue, files: Iterable[int], folders: Iterable[int]) -> Catalogue:
+    """Forget files and folders by id, with all that is stored of them, and return the catalogue without them."""
+    gone, gone_folders = list(files), list(folders)
+    forget_content(db, gone)
+    db.executemany("DELETE FROM files WHERE id = ?", ((file,) for file in gone))
+    db.executemany("DELETE FROM folders WHERE id = ?", ((folder,) for folder in gone_folders))
+    return catalogue.without(gone, gone_folders)
+
+
+def forget_content(db: apsw.Connection, files: Iterable[int]) -> None:
+    """Drop what was stored of the content of files, before it is stored anew; their rows stay."""
+    gone = [(file,) for file in files]
+    db.executemany("UPDATE file_groups SET dead = dead + 1 WHERE id = (SELECT grp FROM files WHERE id = ?)", gone)
+    db.executemany("DELETE FROM delta WHERE file = ?", gone)
+    db.executemany("DELETE FROM symbols WHERE file = ?", gone)
+    db.executemany(
+        "DELETE FROM group_rows WHERE key IN"
+        " (SELECT r.key FROM block_groups b JOIN group_rows r ON r.key >= b.id << 20 AND r.key < (b.id + 1) << 20"
+        "  WHERE b.file = ?)",
+        gone,
+    )
+    db.executemany("DELETE FROM block_groups WHERE file = ?", gone)
+
+
+def mark_pending(db: apsw.Connection, catalogue: Catalogue, stats: Sequence[tuple[int, Fingerprint, int]]) -> Catalogue:
+    """Store that files, given as (id, stat, seen_ns), hold bytes the index does not know; return the catalogue so."""
+    changed = catalogue.facts[catalogue.places(np.array([file for file, _, _ in stats], np.int64))].copy()
+    for row, (_, stat, seen_ns) in zip(changed, stats, strict=True):
+        for name in STAT_FIELDS:
+            row[name] = getattr(stat, name)
+        row["seen_ns"], row["state"], row["symbol_state"] = seen_ns, FileState.PENDING, FileState.PENDING
+    db.executemany(
+        "UPDATE files SET device = ?, inode = ?, size = ?, mtime_ns = ?, ctime_ns = ?, seen_ns = ?,"
+        " state = 0, reason = '', symbol_state = 0, symbol_note = '' WHERE id = ?",
+        (
+            (stat.device, stat.inode, stat.size, stat.mtime_ns, stat.ctime_ns, seen_ns, file)
+            for file, stat, seen_ns in stats
+        ),
+    )
+    return catalogue.with_facts(changed)
+
+
+def set_text(db: apsw.Connection, catalogue: Catalogue, texts: Sequence[TextFacts]) -> Facts:
+    """Store what reading files told; return their rows for `Catalogue.with_facts`."""
+    words = catalogue.words
+    texts = [text for text in texts if catalogue.place(text.file) >= 0]
+    changed: Facts = catalogue.facts[catalogue.places(np.array([text.file for text in texts], np.int64))].copy()
+    rows = []
+    for row, text in zip(changed, texts, strict=True):
+        mark, spelling = text.fingerprint, text.format
+        stat = (mark.device, mark.inode, mark.size, mark.mtime_ns, mark.ctime_ns, text.seen_ns)
+        row["device"], row["inode"], row["size"], row["mtime_ns"], row["ctime_ns"], row["seen_ns"] = stat
+        row["state"], row["lines"] = text.state, text.lines
+        row["format"] = words.formats.number(spelling)
+        row["language"] = words.languages.number(text.language)
+        row["reason"] = words.reasons.number(text.reason)
+        rows.append(
+            (
+                *(*stat, mark.head, mark.tail, text.state, text.reason),
+                *(spelling.encoding, spelling.bom, spelling.newline, spelling.final_newline),
+                *(text.language, text.lines, text.file),
+            )
+        )
+    db.executemany(
+        "UPDATE files SET device = ?, inode = ?, size = ?, mtime_ns = ?, ctime_ns = ?, seen_ns = ?, head = ?, tail = ?,"
+        " state = ?, reason = ?, encoding = ?, bom = ?, newline = ?, final_newline = ?, language = ?, lines = ?"
+        " WHERE id = ?",
+        rows,
+    )
+    return changed
+
+
+def stored_fingerprint(db: apsw.Connection, file: FileId) -> Fingerprint | None:
+    """Return the whole fingerprint, digests included, of the bytes that the index knows of a file, if it does."""
+    row = db.execute(
+        "SELECT device, inode, size, mtime_ns, ctime_ns, head, tail FROM files WHERE id = ? AND state <> 0", (file,)
+    ).fetchone()
+    return Fingerprint(*row) if row else None
+
+
+def set_phase(db: apsw.Connection, name: str, seconds: float) -> None:
+    """Store that a phase of the build is done, and how long it took."""
+    db.execute("INSERT OR REPLACE INTO phases VALUES(?, 1, ?)", (name, seconds))

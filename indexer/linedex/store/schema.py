@@ -1,0 +1,111 @@
+"""The sidecar's format: one SQLite file per root, told at length.
+
+What is in it
+-------------
+`folders` and `files` are the catalogue: every file below the root that ignore rules let through, keyed by (folder,
+name) so that renaming a folder touches one row. A file row says which bytes it speaks of (size, times, inode, digests
+of head and tail), how they spell text, and whether its text is known: `state` 0 pending, 1 indexed, 2 skipped with
+`reason`. `symbol_state` says the same of its symbols.
+
+Signatures answer "which files may hold these grams?". A small file (up to 1 MiB), and a large one as a whole, is one
+column of 2**bits bits made of its folded trigrams. Columns arrive in `delta`, a row each; when enough of one size are
+there they are transposed into a group: row r of a group holds bit r of all its columns, so a query reads only the rows
+of its grams and ANDs them. `group_rows` stores several rows of a group in a blob that fits a page: key = group << 20 |
+chunk, and a chunk is `rows_per_chunk(columns)` rows. An ordinary rowid table, with blobs under SQLite's local payload
+limit (8,157 bytes at 8 KiB pages): WITHOUT ROWID spilled every blob into overflow pages and took 28.8 % of the text
+where this takes 12.5 %.
+
+A file over 1 MiB also has `block_groups`: runs of up to 2,048 blocks cut at line ends. For each block they hold its
+first byte, the number of the line that byte belongs to, whether that line began in an earlier block, and a signature
+of its folded 5-grams, transposed likewise. So line N is one look-up and one read of at most a block, and an absent
+5-gram excludes a block.
+
+A rewritten file gets a new column in `delta`; its old one stays in its group, where it can only cause a needless read,
+and is counted in `dead`. File ids are never an offset or an order.
+
+`symbols` holds definitions by (file, ordinal), with parents, so that the chain around a line is one look-up whatever
+the file's size (17 us). Fields, enum members and keys are not stored: the Linux tree would have 4.1 million rows, and
+the outline of one file parses that file anyway. Nor are signatures: the line of a name is read when it is shown, from
+bytes that are true now. `names` has each distinct name once, its camel humps (`getTheUser`, `get_the_user`: `gtu`),
+and an FTS5 trigram index beside it, without content, that finds parts of names.
+
+`phases` remembers what a build has finished, so that an interrupted one goes on.
+
+Versions
+--------
+FORMAT_VERSION: the tables changed. 1: the first.
+FEATURE_VERSION: what is stored in them changed, rebuilding needed. 1: the first.
+Either of them, another folding (Unicode tables) or another gram hash makes a sidecar old. An old or damaged sidecar
+is deleted and built anew, by the one process that holds its lock; meanwhile queries scan.
+"""
+
+from __future__ import annotations
+
+from linedex.content.folding import FOLDING_VERSION
+from linedex.content.grams import GRAM_VERSION
+
+FORMAT_VERSION = 1
+FEATURE_VERSION = 1
+APPLICATION_ID = 0x6C646578  # "ldex"
+PAGE_SIZE = 8192
+CHUNK_BYTES = 8_100
+"""Blobs up to this size stay on their own page."""
+
+VERSIONS = {
+    "format": str(FORMAT_VERSION),
+    "feature": str(FEATURE_VERSION),
+    "folding": FOLDING_VERSION,
+    "grams": GRAM_VERSION,
+}
+
+TABLES = """
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE phases(name TEXT PRIMARY KEY, done INTEGER, seconds REAL) WITHOUT ROWID;
+
+CREATE TABLE folders(
+  id INTEGER PRIMARY KEY, parent INTEGER NOT NULL, name BLOB NOT NULL,
+  mtime_ns INTEGER NOT NULL, seen_ns INTEGER NOT NULL,
+  UNIQUE(parent, name));
+CREATE TABLE files(
+  id INTEGER PRIMARY KEY, folder INTEGER NOT NULL, name BLOB NOT NULL,
+  device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL,
+  mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, seen_ns INTEGER NOT NULL,
+  head BLOB NOT NULL DEFAULT x'', tail BLOB NOT NULL DEFAULT x'',
+  state INTEGER NOT NULL DEFAULT 0, reason TEXT NOT NULL DEFAULT '',
+  encoding TEXT NOT NULL DEFAULT 'utf-8', bom INTEGER NOT NULL DEFAULT 0, newline INTEGER NOT NULL DEFAULT 0,
+  final_newline INTEGER NOT NULL DEFAULT 0, language TEXT NOT NULL DEFAULT '', lines INTEGER NOT NULL DEFAULT 0,
+  ignored INTEGER NOT NULL DEFAULT 0, grp INTEGER,
+  symbol_state INTEGER NOT NULL DEFAULT 0, symbol_note TEXT NOT NULL DEFAULT '',
+  UNIQUE(folder, name));
+
+CREATE TABLE delta(file INTEGER PRIMARY KEY, bits INTEGER NOT NULL, signature BLOB NOT NULL);
+CREATE INDEX delta_bits ON delta(bits);
+CREATE TABLE file_groups(
+  id INTEGER PRIMARY KEY, bits INTEGER NOT NULL, columns INTEGER NOT NULL, dead INTEGER NOT NULL DEFAULT 0,
+  files BLOB NOT NULL);
+CREATE TABLE block_groups(
+  id INTEGER PRIMARY KEY, file INTEGER NOT NULL, first INTEGER NOT NULL, bits INTEGER NOT NULL,
+  columns INTEGER NOT NULL, first_line INTEGER NOT NULL,
+  starts BLOB NOT NULL, lines BLOB NOT NULL, continues BLOB NOT NULL,
+  UNIQUE(file, first));
+CREATE TABLE group_rows(key INTEGER PRIMARY KEY, bits BLOB NOT NULL);
+
+CREATE TABLE names(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, humps TEXT NOT NULL);
+CREATE INDEX names_humps ON names(humps) WHERE humps <> '';
+CREATE VIRTUAL TABLE name_parts USING fts5(
+  name, content='', contentless_delete=1, detail=none, tokenize='trigram case_sensitive 0');
+CREATE TABLE symbols(
+  file INTEGER NOT NULL, ordinal INTEGER NOT NULL, parent INTEGER NOT NULL, kind INTEGER NOT NULL,
+  name INTEGER NOT NULL, container TEXT NOT NULL,
+  start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, start_byte INTEGER NOT NULL, end_byte INTEGER NOT NULL,
+  line INTEGER NOT NULL, "column" INTEGER NOT NULL, name_byte INTEGER NOT NULL,
+  PRIMARY KEY(file, ordinal)) WITHOUT ROWID;
+CREATE INDEX symbols_at ON symbols(file, start_line, ordinal);
+CREATE INDEX symbols_name ON symbols(name);
+"""
+"""Everything but its versions; `files.grp` names the group that holds a file's column, NULL while it is in `delta`."""
+
+
+def rows_per_chunk(columns: int) -> int:
+    """Return how many rows of a group of so many columns are stored in one blob."""
+    return max(1, CHUNK_BYTES // -(-columns // 8))
