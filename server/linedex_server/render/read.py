@@ -1,0 +1,118 @@
+"""Lines of a file: number, tab, the line verbatim; then where they stand, the file's hash and where to go on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linedex.answers import ReadAnswer
+from linedex_server.render.words import Naming, bracketed, counted
+
+_ROOM_FOR_FOOTER = 700
+"""Characters kept for the last line beside the file's name and the note."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The part of a read that fits a page.
+
+    Attributes:
+        first: number of the first line shown, 0 when there is none.
+        lines: the lines shown.
+        cut_at: for a single line longer than the page, the code points of it that are shown; else None.
+        dropped_before: whether lines were left out before `first`, which the reader had asked for.
+        next_line: the line to go on from, or None at the end.
+    """
+
+    first: int
+    lines: tuple[str, ...]
+    cut_at: int | None
+    dropped_before: bool
+    next_line: int | None
+
+
+def fitted(answer: ReadAnswer, characters: int, *, from_end: bool = False, overhead: int = 1) -> Shown:
+    """Return as many lines as fit.
+
+    Args:
+        answer: what was read.
+        characters: room for them, in code points.
+        from_end: keep the last lines instead of the first.
+        overhead: characters that each line costs beside its text and number.
+    """
+    room = characters
+    kept = 0
+    order = range(len(answer.lines) - 1, -1, -1) if from_end else range(len(answer.lines))
+    for index in order:
+        room -= len(answer.lines[index]) + len(str(answer.first_line + index)) + overhead
+        if room < 0:
+            break
+        kept += 1
+    if kept == len(answer.lines):
+        return Shown(answer.first_line, answer.lines, None, dropped_before=False, next_line=answer.next_line)
+    cut_at = None
+    if not kept:
+        kept, cut_at = 1, max(characters - len(str(answer.total_lines)) - overhead, 1)
+    start = len(answer.lines) - kept if from_end else 0
+    lines = answer.lines[start : start + kept]
+    if cut_at is not None:
+        lines = (lines[0][:cut_at],)
+    first = answer.first_line + start
+    after = first + kept
+    next_line = answer.next_line if from_end else (after if after <= answer.total_lines else None)
+    return Shown(first, lines, cut_at, dropped_before=from_end, next_line=next_line)
+
+
+def read_page(
+    answer: ReadAnswer, name: Naming, *, characters: int = 20_000, from_end: bool = False, note: str | None = None
+) -> str:
+    """Return a page of lines.
+
+    Args:
+        answer: what was read.
+        name: how the file is called.
+        characters: length of the page, in code points.
+        from_end: when it does not fit, keep the last lines instead of the first (for the tail of a file).
+        note: a sentence for the last line instead of the answer's own.
+    """
+    called = name(answer.path)
+    said = answer.note if note is None else note
+    room = characters - _ROOM_FOR_FOOTER - len(called) - len(said)
+    shown = fitted(answer, room, from_end=from_end, overhead=2)
+    body = "".join(f"{number}\t{line}\n" for number, line in enumerate(shown.lines, shown.first))
+    if shown.cut_at is not None:
+        body = body.removesuffix("\n") + "…\n"
+    if not body:
+        where = f"{called} is empty" if not answer.total_lines else f"{called}: no line of {answer.total_lines:,}"
+        return bracketed((where, said, f"hash {answer.hash}"))
+    last = shown.first + len(shown.lines) - 1
+    parts = [f"{called} {_lines(shown.first, last)} of {answer.total_lines:,}"]
+    if answer.symbol is not None:
+        parts.append(f"{answer.symbol.kind} {answer.symbol.path}")
+    if answer.match_line is not None:
+        parts.append(f"match at line {answer.match_line}")
+    parts.append(said)
+    parts.extend(_cuts(answer, shown, last))
+    parts.append(f"hash {answer.hash}")
+    if shown.next_line is not None:
+        parts.append(f"next offset={shown.next_line}")
+    return body + bracketed(parts)
+
+
+def _cuts(answer: ReadAnswer, shown: Shown, last: int) -> list[str]:
+    parts = []
+    shortened = [number for number in answer.cut_lines if shown.first <= number <= last]
+    if shortened and shown.cut_at is None:
+        few = ", ".join(str(number) for number in shortened[:5]) + (", ..." if len(shortened) > 5 else "")
+        parts.append(f"{counted(len(shortened), 'long line')} cut ({few})")
+    if shown.cut_at is not None:
+        parts.append(
+            f"line {shown.first} is longer than a page and cut after column {shown.cut_at}: "
+            "search_content shows the part around a match"
+        )
+    if shown.dropped_before:
+        parts.append(f"page full: earlier lines from {answer.first_line} were left out")
+    return parts
+
+
+def _lines(first: int, last: int) -> str:
+    return f"line {first}" if first == last else f"lines {first}-{last}"

@@ -1,0 +1,189 @@
+"""Output schemas of the fields in `render.fields`: JSON Schema 2020-12, one constant for each tool."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+Schema: TypeAlias = dict[str, Any]
+
+_TEXT: Schema = {"type": "string"}
+_WHOLE: Schema = {"type": "integer"}
+_NUMBER: Schema = {"type": "number"}
+_FLAG: Schema = {"type": "boolean"}
+_MAYBE_TEXT: Schema = {"type": ["string", "null"]}
+_MAYBE_WHOLE: Schema = {"type": ["integer", "null"]}
+_COUNTS: Schema = {"type": "object", "additionalProperties": {"type": "integer"}}
+
+
+def _listed(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+def _record(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
+    return {"type": "object", "properties": {**required, **(optional or {})}, "required": list(required)}
+
+
+_COVERAGE = _record(
+    {
+        "verdict": {"enum": ["complete", "page", "deadline", "partial"]},
+        "by_index": _WHOLE,
+        "by_scan": _WHOLE,
+        "skipped": _COUNTS,
+        "notes": _listed(_TEXT),
+        "seconds": _NUMBER,
+        "check_seconds": _NUMBER,
+    }
+)
+_HIT = _record(
+    {
+        "line_number": _WHOLE,
+        "match": _TEXT,
+        "context_before": _listed(_TEXT),
+        "context_after": _listed(_TEXT),
+        "semantic_context": _TEXT,
+        "similarity_score": _NUMBER,
+        "truncated": _FLAG,
+        "match_type": _TEXT,
+        "column": _WHOLE,
+        "end_column": _WHOLE,
+        "text_column": _WHOLE,
+    }
+)
+_SYMBOL = {
+    "name": _TEXT,
+    "type": _TEXT,
+    "line_number": _WHOLE,
+    "end_line": _WHOLE,
+    "line_count": _WHOLE,
+    "container": _TEXT,
+    "signature": _TEXT,
+    "name_line": _WHOLE,
+    "name_column": _WHOLE,
+}
+_READ = {
+    "content": _TEXT,
+    "start_line": _WHOLE,
+    "end_line": _WHOLE,
+    "lines_returned": _WHOLE,
+    "total_lines": _WHOLE,
+    "mode": _TEXT,
+    "truncated": _FLAG,
+    "cut_lines": _listed(_WHOLE),
+    "hash": _TEXT,
+    "next_offset": _MAYBE_WHOLE,
+}
+
+SEARCH_CONTENT = _record(
+    {
+        "pattern": _TEXT,
+        "fuzzy_enabled": _FLAG,
+        "regex_enabled": _FLAG,
+        "case_sensitive": _FLAG,
+        "inverted": _FLAG,
+        "coverage": _COVERAGE,
+        "cursor": _MAYBE_TEXT,
+    },
+    {
+        "results": _listed(_HIT),
+        "total_matches": _WHOLE,
+        "near": _FLAG,
+        "count": _WHOLE,
+        "warnings": _listed(_TEXT),
+    },
+)
+SEARCH_DIRECTORY = _record(
+    {
+        "path": _TEXT,
+        "pattern": _TEXT,
+        "include_pattern": _TEXT,
+        "total_matches": _WHOLE,
+        "files_searched": _WHOLE,
+        "files_with_matches": _WHOLE,
+        "truncated": _FLAG,
+        "truncated_at": _MAYBE_TEXT,
+        "results": _listed(_record({"file": _TEXT, "count": _MAYBE_WHOLE, "matches": _listed(_HIT)})),
+        "near": _FLAG,
+        "coverage": _COVERAGE,
+        "cursor": _MAYBE_TEXT,
+    },
+)
+READ_CONTENT = _record(_READ, {"pattern": _TEXT, "match_line": _MAYBE_WHOLE, "warnings": _listed(_TEXT)})
+READ_ENCLOSING = _record({**_READ, "enclosing_symbol": _MAYBE_TEXT}, {"warnings": _listed(_TEXT)})
+GET_OVERVIEW = _record(
+    {
+        "line_count": _WHOLE,
+        "file_size": _WHOLE,
+        "encoding": _MAYBE_TEXT,
+        "is_binary": _FLAG,
+        "binary_hint": _MAYBE_TEXT,
+        "long_lines": _record({"has_long_lines": _FLAG, "count": _WHOLE, "max_length": _WHOLE, "threshold": _WHOLE}),
+        "outline": _listed(_record(_SYMBOL, {"changes": _MAYBE_TEXT})),
+        "search_hints": _listed(_TEXT),
+        "language": _TEXT,
+        "total_symbols": _WHOLE,
+        "hash": _TEXT,
+        "cursor": _MAYBE_TEXT,
+    },
+    {"changed_symbols": _WHOLE, "warning": _TEXT},
+)
+LIST_DIRECTORY = _record(
+    {
+        "path": _TEXT,
+        "entries": _listed(
+            _record(
+                {
+                    "name": _TEXT,
+                    "type": {"enum": ["dir", "file"]},
+                    "size_bytes": _WHOLE,
+                    "child_count": _MAYBE_WHOLE,
+                    "ignored": _FLAG,
+                    "special": _MAYBE_TEXT,
+                }
+            )
+        ),
+        "total_files": _WHOLE,
+        "total_dirs": _WHOLE,
+        "truncated": _FLAG,
+        "truncated_at": _MAYBE_TEXT,
+        "cursor": _MAYBE_TEXT,
+    }
+)
+FIND_FILES = _record({"files": _listed(_TEXT), "total": _WHOLE, "cursor": _MAYBE_TEXT})
+FIND_SYMBOL = _record(
+    {
+        "symbols": _listed(_record({"file": _TEXT, "path": _TEXT, **_SYMBOL})),
+        "total": _WHOLE,
+        "pending_files": _WHOLE,
+        "note": _TEXT,
+        "cursor": _MAYBE_TEXT,
+    }
+)
+INDEX_STATUS = _record(
+    {
+        "roots": _listed(
+            _record(
+                {
+                    "root": _TEXT,
+                    "phase": _TEXT,
+                    "progress": {"type": "object"},
+                    "files": _WHOLE,
+                    "indexed": _WHOLE,
+                    "pending": _WHOLE,
+                    "skipped": _COUNTS,
+                    "text_bytes": _WHOLE,
+                    "symbols": _WHOLE,
+                    "symbol_files": _WHOLE,
+                    "symbol_pending": _WHOLE,
+                    "symbol_skipped": _COUNTS,
+                    "sidecar_bytes": _WHOLE,
+                    "signature_bytes": _WHOLE,
+                    "writer": _FLAG,
+                    "freshness": _TEXT,
+                    "problems": _listed(_TEXT),
+                }
+            )
+        ),
+        "state_dir": _TEXT,
+        "version": _TEXT,
+    }
+)

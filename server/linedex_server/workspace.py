@@ -1,0 +1,235 @@
+"""The folders being served: one index per root, and the one judge that leads a path to its index.
+
+Promise: `at` answers for every spelling of a path, or refuses; nothing outside the allowed roots is reached through it.
+The sidecar of a root lies in the state folder under a name made from the root's real path, so that two spellings of
+one folder share an index.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from linedex.errors import BadArgument, NotAFile, NotAFolder, Unreadable
+from linedex.files.names import display
+from linedex.files.roots import Root, Roots
+from linedex.files.walk import WalkSettings
+from linedex.index import Index
+from linedex.model import RelPath
+from linedex_server.config import Settings
+
+LOOSE_ROOT = Path("/")
+"""Where files outside every root are named from, when the restriction is lifted."""
+
+
+class At(NamedTuple):
+    """A place in the workspace: the index that answers for it, and its path below that index's root."""
+
+    index: Index
+    path: RelPath
+
+
+class Workspace:
+    """The indexes of one set of roots.
+
+    Attributes:
+        settings: the settings it was opened with.
+        unrestricted: whether files outside the roots are answered too.
+        roots: the real paths of the roots, in the order they were named.
+        base: the folder that relative paths count from, in questions and in answers.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        roots: Sequence[Path] | None = None,
+        *,
+        base: Path | None = None,
+        unrestricted: bool | None = None,
+    ) -> None:
+        """Open the index of each root; nothing is indexed before `start`.
+
+        Args:
+            settings: limits, exclusions and the state folder.
+            roots: the folders to serve; those of the settings when None.
+            base: the caller's working folder, which relative paths count from when it lies below a root; otherwise
+                they count from the first root.
+            unrestricted: whether files outside the roots are answered too. When None: what the settings say, and no
+                when `roots` were named, since an argument goes before a setting.
+
+        Raises:
+            BadArgument: there is no root, and the restriction is not lifted.
+            NotFound, NotAFolder: a root is not an existing folder.
+            Unreadable: the state folder cannot be made.
+        """
+        folders = tuple(settings.root_folders if roots is None else roots)
+        self.settings = settings
+        self.unrestricted = (settings.unrestricted and roots is None) if unrestricted is None else unrestricted
+        if not folders and not self.unrestricted:
+            raise BadArgument("No folder to serve was named.", "Name one with --root DIR or LINEDEX_ALLOWED_ROOTS.")
+        self._judge = Roots(folders, unrestricted=self.unrestricted)
+        self.roots = tuple(Path(os.fsdecode(path)) for path in dict.fromkeys(Root(folder).path for folder in folders))
+        self._indexes = {os.fsencode(root): self._opened(root) for root in self.roots}
+        self._loose = self._opened(LOOSE_ROOT, loose=True) if self.unrestricted else None
+        self.base = self._base(base)
+
+    def start(self) -> None:
+        """Begin indexing every root in the background; returns at once."""
+        for index in self._indexes.values():
+            index.start()
+
+    def close(self) -> None:
+        """End all indexing and close every sidecar; what is half done goes on at the next start."""
+        for index in self._all():
+            index.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def indexes(self) -> tuple[Index, ...]:
+        """The indexes of the roots, in the order they were named."""
+        return tuple(self._indexes.values())
+
+    def at(self, path: str) -> At:
+        """Return the index that answers for `path`, and the path below its root.
+
+        Args:
+            path: absolute, or relative to `base`; any spelling that leads below a root.
+
+        Raises:
+            OutsideRoots: it is not below an allowed root, or leads out of it.
+            NotFound: it leads nowhere; the hint names what is near.
+            BadArgument: it is empty or cannot be spelled.
+            Unreadable: the system does not let us look.
+        """
+        place = self._judge.resolve(path, base=display(os.fsencode(self.base)))
+        if place.root is not None:
+            return At(self._indexes[place.root.path], place.path)
+        assert self._loose is not None  # only an unrestricted judge lets such a place through
+        return At(self._loose, place.path)
+
+    def file(self, path: str) -> At:
+        """`at`, for a path that must not be a folder.
+
+        Raises:
+            NotAFile: it is a folder.
+            LinedexError: as `at` does.
+        """
+        found = self.at(path)
+        if self._is_folder(found):
+            raise NotAFile(
+                f"`{path}` is a folder.",
+                "Use list_directory or search_directory for folders, or name a file in it.",
+            )
+        return found
+
+    def folder(self, path: str) -> At:
+        """`at`, for a path that must be a folder.
+
+        Raises:
+            NotAFolder: it is something else.
+            LinedexError: as `at` does.
+        """
+        found = self.at(path)
+        if not self._is_folder(found):
+            raise NotAFolder(f"`{path}` is not a folder.", "Use search_content or read_content for a file.")
+        return found
+
+    def naming(self, index: Index) -> Callable[[RelPath], str]:
+        """Return how answers spell the files of an index; `at` reads it back.
+
+        Relative to `base` for what lies below it, else absolute; control characters are escaped.
+        """
+        below = os.fsencode(self.base).rstrip(b"/") + b"/"
+
+        def name(path: RelPath) -> str:
+            whole = _joined(index, path)
+            return display(RelPath(whole.removeprefix(below))) if whole + b"/" != below else "."
+
+        return name
+
+    @staticmethod
+    def naming_below(folder: RelPath) -> Callable[[RelPath], str]:
+        """Return how a file is called by its path below `folder`, which is itself `.`."""
+        below = folder + b"/" if folder else b""
+
+        def name(path: RelPath) -> str:
+            return "." if path == folder else display(RelPath(path.removeprefix(below)))
+
+        return name
+
+    @staticmethod
+    def absolute(index: Index, path: RelPath) -> str:
+        """Return the absolute path of a place, as answers spell it."""
+        return display(RelPath(_joined(index, path)))
+
+    @staticmethod
+    def _is_folder(at: At) -> bool:
+        return os.path.isdir(_joined(*at))
+
+    def _all(self) -> tuple[Index, ...]:
+        return (*self.indexes, *(() if self._loose is None else (self._loose,)))
+
+    def _base(self, asked: Path | None) -> Path:
+        if asked is not None:
+            real = asked.resolve()
+            if self.unrestricted or any(real.is_relative_to(root) for root in self.roots):
+                return real
+        return next(iter(self.roots), LOOSE_ROOT)
+
+    def _opened(self, root: Path, *, loose: bool = False) -> Index:
+        sidecar = sidecar_path(self.settings.state_dir, root, loose=loose)
+        make_private_folders(self.settings.state_dir, sidecar)
+        return Index(
+            root,
+            sidecar,
+            self.settings.limits,
+            settings=WalkSettings(exclude=self.settings.exclude),
+            loose=loose,
+        )
+
+
+def _joined(index: Index, path: RelPath) -> bytes:
+    root = os.fsencode(index.root)
+    return os.path.join(root, path) if path else root
+
+
+def sidecar_path(state_dir: Path, root: Path, *, loose: bool = False) -> Path:
+    """Return where the sidecar of a root lies; nothing is made.
+
+    Args:
+        state_dir: the state folder.
+        root: the root's real path.
+        loose: whether it is the sidecar of files outside every root.
+    """
+    name = "loose" if loose else hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
+    return state_dir / "indexes" / name / "index.db"
+
+
+def make_private_folders(state_dir: Path, sidecar: Path) -> None:
+    """Make the folders down to a sidecar; what lies in them is readable by their owner only.
+
+    Raises:
+        Unreadable: they cannot be made.
+    """
+    try:
+        state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (sidecar.parent.parent, sidecar.parent):
+            folder.mkdir(exist_ok=True)
+            # also for a folder that an earlier hand made: the sidecar holds names and signatures of private files
+            folder.chmod(0o700)
+    except OSError as error:
+        raise Unreadable(
+            f"the state folder {state_dir} cannot be used: {error.strerror}",
+            "Mend its permissions, or name another with LINEDEX_STATE_DIR.",
+        ) from None
