@@ -1,0 +1,28 @@
+"""The command line: `linedex COMMAND`, for people at a terminal and for scripts.
+
+Promise: results go to stdout and everything else to stderr; the exit status is 0 when the answer is yes, 1 when it is
+no (nothing found, a check that failed), 2 for an error, 130 after Ctrl-C; a closed pipe is no error. A command loads
+only what it needs, so that `linedex --help` and `linedex search` start fast.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> int:
+    """Run the command that the arguments name and return its exit status."""
+    try:
+        # Here and not above, so that Ctrl-C is quiet while modules load too.
+        from linedex_server.cli.app import run  # noqa: PLC0415
+
+        status = run(sys.argv[1:])
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader has enough (`| head`). The interpreter flushes stdout once more at its end, to nowhere then.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return status

@@ -1,0 +1,102 @@
+"""The group of commands, how each is loaded, and how its errors become words and an exit status."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import click
+
+from linedex.errors import LinedexError
+from linedex_server.cli.teaching import write_examples
+from linedex_server.cli.terminal import complain
+
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class _Entry(NamedTuple):
+    """Where a command is, and what the list of commands says of it."""
+
+    module: str
+    name: str
+    summary: str
+
+
+_COMMANDS = {
+    "search": _Entry("search", "search", "Find a pattern in files and folders, like grep."),
+    "read": _Entry("show", "read", "Print lines of a file, however large."),
+    "outline": _Entry("show", "outline", "List the symbols of a file."),
+    "symbols": _Entry("show", "symbols", "Find where a name is defined."),
+    "files": _Entry("show", "files", "Find files by a part of their path."),
+    "index": _Entry("indexing", "index", "Index folders, so that searches take milliseconds."),
+    "status": _Entry("state", "status", "Say what is indexed and how far."),
+    "check": _Entry("state", "check", "Check an index for damage."),
+    "languages": _Entry("state", "languages", "List or add the languages whose symbols are known."),
+    "mcp": _Entry("serving", "mcp", "Answer an AI assistant over MCP on stdin and stdout."),
+}
+
+_EXAMPLES = [
+    (r"linedex search 'def \w+_bytes' src", "a regular expression, as with grep"),
+    ("linedex index ~/work/project", "make searches of this folder fast"),
+    ("linedex symbols Parser.parse", "where is it defined?"),
+    ("linedex read app.log:1200000-1200040", "lines of a file of any size"),
+    ("linedex mcp --root ~/work/project", "what an MCP client is configured with"),
+]
+
+
+class _Commands(click.Group):
+    """A group that imports a command only when it is called for; the list of all needs none of them."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        entry = _COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        command = getattr(importlib.import_module(f"linedex_server.cli.{entry.module}"), entry.name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in _COMMANDS.items()])
+        write_examples(formatter, _EXAMPLES)
+
+
+def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    if not wanted or context.resilient_parsing:
+        return
+    # 20 ms, and only here.
+    metadata = importlib.import_module("importlib.metadata")
+    click.echo(f"linedex {metadata.version('linedex')}")
+    context.exit()
+
+
+@click.group(cls=_Commands, context_settings=_CONTEXT)
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Print the version."
+)
+def cli() -> None:
+    """Find and read text in folders and huge files, in milliseconds.
+
+    Works at once on any folder; after `linedex index DIR` an answer on it takes milliseconds, and is still checked
+    against the files as they are now.
+    """
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit status; KeyboardInterrupt and BrokenPipeError pass through."""
+    try:
+        status = cli.main(list(arguments), prog_name="linedex", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        # click's word for Ctrl-C
+        return 130
+    except LinedexError as error:
+        complain(error)
+        return 2
+    return status if isinstance(status, int) else 0

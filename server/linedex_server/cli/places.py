@@ -1,0 +1,148 @@
+"""Which index answers for a path that a person names, and how files are called in the answer.
+
+A person at a terminal may read what the system lets them read, so the allowed roots of the settings, which confine MCP
+clients, do not count here. The innermost folder around the path that has been indexed answers; where there is none,
+the named folder itself is searched by reading it, and nothing is stored.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from linedex.errors import BadArgument, NotAFolder, NotFound
+from linedex.files.walk import WalkSettings
+from linedex.index import Index
+from linedex.limits import Limits
+from linedex.model import RelPath
+from linedex_server.config import Settings
+from linedex_server.workspace import make_private_folders, sidecar_path
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A named path in the index that answers for it.
+
+    Attributes:
+        index: the index.
+        scope: the path below its root.
+        named: the path as the person spelled it, b"" for the folder they stand in.
+        is_folder: whether it is a folder.
+        indexed: whether it lies in a folder that has been indexed.
+    """
+
+    index: Index
+    scope: RelPath
+    named: bytes
+    is_folder: bool
+    indexed: bool
+
+    def called(self, path: bytes) -> bytes:
+        """Return how the person calls a file of this index: what they named, and the rest below it."""
+        return called(self.named, self.scope, path)
+
+
+def called(named: bytes, scope: bytes, path: bytes) -> bytes:
+    """Return how a person who named the folder or file `scope` as `named` calls `path`, at or below it."""
+    below = path[len(scope) :].lstrip(b"/")
+    if not named or not below:
+        return named or below
+    return (named if named.endswith(b"/") else named + b"/") + below
+
+
+class Places:
+    """Opens each index once, and closes all of them at the end of a `with`."""
+
+    def __init__(self, settings: Settings, limits: Limits | None = None) -> None:
+        self._settings = settings
+        self._limits = limits or settings.limits
+        self._open: dict[Path, Index] = {}
+        self._exits = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._exits.close()
+
+    def at(self, path: str | None) -> Place:
+        """Return the place of a path as a person spells it; None is the folder they stand in.
+
+        Raises:
+            NotFound: there is nothing there.
+            BadArgument: it is no path, or names what is neither a file nor a folder.
+        """
+        real = existing(path or ".")
+        is_folder = real.is_dir()
+        if not is_folder and not real.is_file():
+            raise BadArgument(f"{path} is neither a file nor a folder", "Devices, pipes and sockets are not read.")
+        folder = real if is_folder else real.parent
+        around = self._around(folder)
+        root = around or folder
+        scope = RelPath(os.fsencode(real.relative_to(root)).removeprefix(b"."))
+        return Place(self._index(root), scope, os.fsencode(path or ""), is_folder, around is not None)
+
+    def indexed(self, path: str | None) -> Place:
+        """Return the place of a path for a question that only an index answers.
+
+        Raises:
+            NotFound: there is nothing there, or no folder around it has been indexed.
+            BadArgument: it is no path, or names what is neither a file nor a folder.
+        """
+        place = self.at(path)
+        if not place.indexed:
+            where = path or "this folder"
+            raise NotFound(f"no index covers {where}", f"`linedex index {path or '.'}` makes one.")
+        return place
+
+    def root(self, path: str) -> Index:
+        """Return the index of the folder `path` itself, made when there is none.
+
+        Raises:
+            NotFound: there is nothing there.
+            NotAFolder: it is something else.
+        """
+        real = existing(path)
+        if not real.is_dir():
+            raise NotAFolder(f"{path} is not a folder", "Name a folder to index; a single file needs no index.")
+        return self._index(real)
+
+    def _around(self, folder: Path) -> Path | None:
+        """Return the innermost indexed folder at or above `folder`."""
+        for candidate in (folder, *folder.parents):
+            if sidecar_path(self._settings.state_dir, candidate).exists():
+                return candidate
+        return None
+
+    def _index(self, root: Path) -> Index:
+        if root not in self._open:
+            walk = WalkSettings(exclude=self._settings.exclude)
+            index = Index(root, sidecar_path(self._settings.state_dir, root), self._limits, settings=walk)
+            self._exits.callback(index.close)
+            self._open[root] = index
+        return self._open[root]
+
+
+def existing(path: str) -> Path:
+    """Return the real path of what a person names.
+
+    Raises:
+        NotFound: there is nothing there, or a folder on the way cannot be entered.
+        BadArgument: it is no path.
+    """
+    try:
+        return Path(path).resolve(strict=True)
+    except (OSError, RuntimeError) as error:
+        # RuntimeError is what 3.11 and 3.12 say of a loop of symbolic links.
+        reason = error.strerror if isinstance(error, OSError) else "symbolic links go in a circle"
+        raise NotFound(
+            f"{path}: {reason}", "Check the spelling; a relative path counts from the working folder."
+        ) from None
+    except ValueError:
+        raise BadArgument("a path cannot hold a NUL character", "Correct it.") from None

@@ -1,0 +1,60 @@
+"""`linedex status`, `check` and `languages`: what linedex knows, and whether it is sound."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import click
+
+from linedex.content.languages import canonical
+from linedex_server.cli.places import Places
+from linedex_server.cli.teaching import TaughtCommand
+from linedex_server.cli.terminal import Screen, notify
+from linedex_server.config import Settings
+from linedex_server.render.status import status_lines
+
+
+@click.command(
+    cls=TaughtCommand,
+    examples=[
+        ("linedex status", "the index that answers for this folder"),
+        ("linedex status --json ~/work/project", "for a program"),
+    ],
+)
+@click.argument("path", required=False, metavar="[DIR]")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def status(path: str | None, as_json: bool) -> int:
+    """Say what is indexed and how far, for the folder around DIR (default: this one) that has been indexed."""
+    settings = Settings.load()
+    screen = Screen.of_stdout()
+    with Places(settings) as places:
+        state = places.indexed(path).index.status()
+    if as_json:
+        screen.line(json.dumps(dataclasses.asdict(state), indent=2, ensure_ascii=True))
+    else:
+        for line in status_lines(state):
+            screen.line(screen.text(line))
+    return 0
+
+
+@click.command(cls=TaughtCommand, examples=[("linedex check ~/work/project", "0 when it is sound, 1 when not")])
+@click.argument("path", required=False, metavar="[DIR]")
+def check(path: str | None) -> int:
+    """Check the index that answers for DIR (default: this folder) for damage.
+
+    A damaged index costs time, never an answer: `linedex index DIR` makes it anew.
+    """
+    settings = Settings.load()
+    screen = Screen.of_stdout()
+    with Places(settings) as places:
+        place = places.indexed(path)
+        problems = place.index.check()
+        root = place.index.root
+    for problem in problems:
+        screen.line(screen.text(problem))
+    if problems:
+        notify(f"linedex: {len(problems):,} found wrong; `linedex index {root}` makes the index anew")
+        return 1
+    screen.line(screen.text(f"the index of {root} is sound"))
+    return 0
