@@ -1,0 +1,275 @@
+r"""From a search request to the lines of a text that match, verified on whole buffers.
+
+Promise: a `Matcher` finds exactly the lines that ripgrep would, in a text of UTF-8 bytes without BOM whose lines end at
+LF; what differs is listed in ARCHITECTURE.md. It never goes through a text line by line: an engine names the next
+match, and two byte searches name its line.
+
+A pattern that asks for a line end (`\n`, `[\r\n]`) makes a `multiline` matcher: a hit then spans from the start of its
+first line to the end of its last, and what can match a line feed does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple, Protocol
+
+import re2
+
+from linedex.answers import SearchRequest
+from linedex.errors import BadPattern
+from linedex.limits import Limits
+from linedex.query.code_points import quiet_options
+from linedex.query.dialect import RE2_NOT_WORD, REGEX_NOT_WORD, to_re2, to_regex
+from linedex.query.engines import BacktrackingEngine, Engine, LineEngine, Re2Engine
+from linedex.query.parser import parse_request
+from linedex.query.syntax import (
+    AnyByte,
+    Assertion,
+    CharClass,
+    Edge,
+    Node,
+    Property,
+    PropertyKind,
+    backtracks,
+    contains,
+    spans_lines,
+)
+
+
+class LineMatch(NamedTuple):
+    """One hit, in byte offsets of the text; ends are not included, `line_end` is that of the line without its LF."""
+
+    line_start: int
+    line_end: int
+    match_start: int
+    match_end: int
+
+
+class Matcher(Protocol):
+    """A compiled request.
+
+    Attributes:
+        multiline: whether a hit may span several lines.
+    """
+
+    multiline: bool
+
+    def find(self, text: bytes, start: int = 0) -> Iterator[LineMatch]:
+        """Yield a hit for each matching line from the line that begins at `start` on.
+
+        Raises:
+            PatternTimedOut: a backtracking pattern took too long; the hits before stand.
+        """
+
+    def count(self, text: bytes) -> int:
+        """Return how many hits there are.
+
+        Raises:
+            PatternTimedOut: as `find`.
+        """
+
+    def matches(self, text: bytes) -> bool:
+        """Tell whether there is a hit.
+
+        Raises:
+            PatternTimedOut: as `find`.
+        """
+
+
+class _Lines:
+    """Lines with a match."""
+
+    multiline = False
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def find(self, text: bytes, start: int = 0) -> Iterator[LineMatch]:
+        search, size = self._engine.on(text), len(text)
+        while start < size:
+            span = search(start)
+            if span is None or _past_the_end(span, text):
+                return
+            first, last = span
+            line_start = text.rfind(b"\n", start, first) + 1 or start
+            line_end = text.find(b"\n", last)
+            if line_end < 0:
+                line_end = size
+            yield LineMatch(line_start, line_end, first, last)
+            start = line_end + 1
+
+    def count(self, text: bytes) -> int:
+        search, size, start, hits = self._engine.on(text), len(text), 0, 0
+        while start < size:
+            span = search(start)
+            if span is None or _past_the_end(span, text):
+                break
+            hits += 1
+            start = text.find(b"\n", span[1]) + 1 or size
+        return hits
+
+    def matches(self, text: bytes) -> bool:
+        span = self._engine.on(text)(0) if text else None
+        return span is not None and not _past_the_end(span, text)
+
+
+class _LineSpans:
+    """Runs of lines with a match that may go over their ends."""
+
+    multiline = True
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def find(self, text: bytes, start: int = 0) -> Iterator[LineMatch]:
+        search, size, told = self._engine.on(text), len(text), -1
+        while start < size:
+            span = search(start)
+            if span is None or _past_the_end(span, text):
+                return
+            first, last = span
+            line_start = text.rfind(b"\n", 0, first) + 1
+            # a match that ends with a line feed ends on the line of that line feed
+            line_end = text.find(b"\n", max(first, last - 1))
+            if line_end < 0:
+                line_end = size
+            if line_end > told:
+                yield LineMatch(line_start, line_end, first, last)
+                told = line_end
+            start = last if last > first else line_end + 1
+
+    def count(self, text: bytes) -> int:
+        return sum(1 for _ in self.find(text))
+
+    def matches(self, text: bytes) -> bool:
+        return any(True for _ in self.find(text))
+
+
+class _OtherLines:
+    """Lines that are no part of any hit of another matcher; the match of each is the empty one at its start."""
+
+    def __init__(self, inner: Matcher) -> None:
+        self._inner = inner
+        self.multiline = inner.multiline
+
+    def find(self, text: bytes, start: int = 0) -> Iterator[LineMatch]:
+        for hit in self._inner.find(text, start):
+            yield from _lines(text, start, hit.line_start)
+            start = hit.line_end + 1
+        yield from _lines(text, start, len(text))
+
+    def count(self, text: bytes) -> int:
+        if self.multiline:
+            return sum(1 for _ in self.find(text))
+        lines = text.count(b"\n") + (bool(text) and not text.endswith(b"\n"))
+        return lines - self._inner.count(text)
+
+    def matches(self, text: bytes) -> bool:
+        return any(True for _ in self.find(text))
+
+
+def _past_the_end(span: tuple[int, int], text: bytes) -> bool:
+    """Tell whether a match is the empty one after the final line feed, where there is no line."""
+    return span[0] == len(text) and text.endswith(b"\n")
+
+
+def _lines(text: bytes, start: int, end: int) -> Iterator[LineMatch]:
+    while start < end:
+        line_end = text.find(b"\n", start)
+        line_end = len(text) if line_end < 0 else line_end
+        yield LineMatch(start, line_end, start, start)
+        start = line_end + 1
+
+
+def compile_pattern(request: SearchRequest, limits: Limits) -> Matcher:
+    """Compile what `request` looks for, its case, word, whole-line and invert options included.
+
+    Raises:
+        BadPattern: the pattern is empty, too long, or cannot be read or compiled; the message says where and why.
+    """
+    _check_text(request.pattern, limits)
+    tree = parse_request(request)
+    _check_properties(tree, request.pattern)
+    multiline = spans_lines(tree)
+    engine = _engine(tree, request, multiline=multiline, seconds=limits.pattern_seconds)
+    matcher: Matcher = _LineSpans(engine) if multiline else _Lines(engine)
+    return _OtherLines(matcher) if request.invert else matcher
+
+
+def _engine(tree: Node, request: SearchRequest, *, multiline: bool, seconds: float) -> Engine:
+    def re2_engine(*, word_edges: bool = True) -> Engine:
+        pattern = to_re2(tree, word_edges=word_edges)
+        if request.word:
+            pattern = f"(?:(?m:^)|{RE2_NOT_WORD})({pattern})(?:{RE2_NOT_WORD}|(?m:$))"
+        if request.whole_line:
+            pattern = f"(?m:^)(?:{pattern})(?m:$)"
+        return Re2Engine(pattern, multiline=multiline, group=int(request.word))
+
+    def regex_engine() -> Engine:
+        pattern = to_regex(tree, multiline=multiline)
+        if request.word:
+            pattern = f"(?:(?m:^)|(?<={REGEX_NOT_WORD}))(?:{pattern})(?:(?={REGEX_NOT_WORD})|(?m:$))"
+        if request.whole_line:
+            pattern = f"(?m:^)(?:{pattern})(?m:$)"
+        return BacktrackingEngine(pattern, seconds=seconds)
+
+    if backtracks(tree):
+        return regex_engine()
+    if contains(tree, lambda node: isinstance(node, Assertion) and node.edge in (Edge.WORD, Edge.NOT_WORD)):
+        return regex_engine() if multiline else LineEngine(re2_engine(word_edges=False), re2_engine(), regex_engine())
+    if contains(tree, lambda node: isinstance(node, AnyByte)) and not multiline:
+        return LineEngine(Re2Engine("(?m:^)", multiline=False), re2_engine())
+    return re2_engine()
+
+
+def _check_text(pattern: str, limits: Limits) -> None:
+    if not pattern:
+        raise BadPattern("the pattern is empty", hint="Give at least one character to look for.")
+    if len(pattern) > limits.pattern_length:
+        raise BadPattern(
+            f"the pattern has {len(pattern):,} characters; at most {limits.pattern_length:,} are taken",
+            limits.pattern_length,
+            "Search for a shorter part of it.",
+        )
+    try:
+        pattern.encode()
+    except UnicodeEncodeError as lone:
+        raise BadPattern(
+            f"the pattern holds half of a surrogate pair at position {lone.start}",
+            lone.start,
+            "Give it as Unicode text.",
+        ) from None
+
+
+@lru_cache(maxsize=256)
+def _known_to_re2(name: str) -> bool:
+    if not re.fullmatch(r"[A-Za-z_]+", name):
+        return False
+    try:
+        re2.compile(f"\\p{{{name}}}".encode(), quiet_options())
+    except re2.error:
+        return False
+    return True
+
+
+def _check_properties(tree: Node, pattern: str) -> None:
+    names: list[str] = []
+
+    def note(node: Node) -> bool:
+        if isinstance(node, CharClass):
+            names.extend(
+                item.name for item in node.items if isinstance(item, Property) and item.kind is PropertyKind.UNICODE
+            )
+        return False
+
+    contains(tree, note)
+    for name in names:
+        if not _known_to_re2(name):
+            position = pattern.find(name)
+            raise BadPattern(
+                f"unknown Unicode class {name!r} at position {position}",
+                position,
+                r"Known are general categories (\pL, \p{Lu}) and scripts (\p{Greek}).",
+            )

@@ -1,0 +1,480 @@
+r"""From a pattern to its syntax tree: RE2's syntax, and what ripgrep's users expect beside it.
+
+Promise: everything RE2 accepts is taken, and means what RE2 takes it for, save `\w \d \s \b` and their negations,
+which are Unicode's as in ripgrep, and `\A \z`, which are the ends of a line. Beside RE2's grammar
+(https://github.com/google/re2/wiki/Syntax) it takes look-around, back-references, `\uXXXX`, `\UXXXXXXXX`, `\u{X}`, and
+a repetition of a repetition, so that `c++` is found as ripgrep finds it. A group, a class and a repetition are read
+without recursion.
+
+Raises `BadPattern` with the position of what cannot be read.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import NoReturn
+
+from linedex.answers import SearchRequest
+from linedex.errors import BadPattern
+from linedex.query.syntax import (
+    LAST_CODE_POINT,
+    Alternate,
+    AnyByte,
+    AnyChar,
+    Assertion,
+    BackReference,
+    Capture,
+    CharClass,
+    Concat,
+    Edge,
+    Empty,
+    Literal,
+    Look,
+    Node,
+    Property,
+    PropertyKind,
+    Range,
+    Repeat,
+    reduce_tree,
+    spans_lines,
+)
+
+MOST_REPEATS = 1000
+"""RE2's bound on a counted repetition."""
+
+_WORD = Property("w", kind=PropertyKind.WORD)
+_NOT_WORD = replace(_WORD, negated=True)
+_DIGIT = Property("Nd")
+_NOT_DIGIT = Property("Nd", negated=True)
+# Unicode's White_Space
+_SPACE = (
+    Range(0x09, 0x0D),
+    Range(0x20, 0x20),
+    Range(0x85, 0x85),
+    Range(0xA0, 0xA0),
+    Range(0x1680, 0x1680),
+    Range(0x2000, 0x200A),
+    Range(0x2028, 0x2029),
+    Range(0x202F, 0x202F),
+    Range(0x205F, 0x205F),
+    Range(0x3000, 0x3000),
+)
+
+
+def complement(ranges: tuple[Range, ...]) -> tuple[Range, ...]:
+    """Return the code points outside of `ranges`, which are in order and apart."""
+    edges = [-1, *(edge for item in ranges for edge in (item.low, item.high)), LAST_CODE_POINT + 1]
+    gaps = zip(edges[::2], edges[1::2], strict=True)
+    return tuple(Range(low + 1, high - 1) for low, high in gaps if low + 1 <= high - 1)
+
+
+_PERL: dict[str, tuple[Range | Property, ...]] = {
+    "d": (_DIGIT,),
+    "D": (_NOT_DIGIT,),
+    "s": _SPACE,
+    "S": complement(_SPACE),
+    "w": (_WORD,),
+    "W": (_NOT_WORD,),
+}
+
+_POSIX: dict[str, tuple[Range, ...]] = {
+    name: tuple(Range(ord(pair[0]), ord(pair[1])) for pair in pairs)
+    for name, pairs in {
+        "alnum": ("09", "AZ", "az"),
+        "alpha": ("AZ", "az"),
+        "ascii": ("\x00\x7f",),
+        "blank": ("\t\t", "  "),
+        "cntrl": ("\x00\x1f", "\x7f\x7f"),
+        "digit": ("09",),
+        "graph": ("!~",),
+        "lower": ("az",),
+        "print": (" ~",),
+        "punct": ("!/", ":@", "[`", "{~"),
+        "space": ("\t\r", "  "),
+        "upper": ("AZ",),
+        "word": ("09", "AZ", "__", "az"),
+        "xdigit": ("09", "AF", "af"),
+    }.items()
+}
+
+_CONTROL = {"a": 0x07, "f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09, "v": 0x0B}
+_EDGES = {"A": Edge.LINE_START, "z": Edge.LINE_END, "b": Edge.WORD, "B": Edge.NOT_WORD}
+
+_HEX_BRACES = re.compile(r"\{([0-9A-Fa-f]+)\}")
+_HEX = {
+    "x": re.compile(r"([0-9A-Fa-f]{2})"),
+    "u": re.compile(r"([0-9A-Fa-f]{4})"),
+    "U": re.compile(r"([0-9A-Fa-f]{8})"),
+}
+_OCTAL = re.compile(r"0[0-7]{0,2}|[1-7][0-7]{1,2}")
+_REFERENCE = re.compile(r"[1-9][0-9]?")
+_PROPERTY = re.compile(r"\{(\^?)([^}]*)\}|(.)", re.DOTALL)
+_REPEAT = re.compile(r"\{([0-9]+)(?:(,)([0-9]*))?\}")
+_POSIX_ITEM = re.compile(r"\[:(\^?)([^:]*(?::(?!\])[^:]*)*):\]")
+_FLAGS = re.compile(r"\(\?([A-Za-z]*)(?:(-)([A-Za-z]*))?([:)])")
+_NAME = re.compile(r"\(\?P?<([^<>!=]*)>")
+_NAMED_REFERENCE = re.compile(r"\(\?P=(\w+)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Flags:
+    fold: bool = False
+    dot_newline: bool = False
+    swap_greedy: bool = False
+
+
+@dataclass(slots=True)
+class _Group:
+    """A group being read: what it will become, and what it holds so far."""
+
+    position: int
+    outer_flags: _Flags
+    number: int = 0
+    look: Look | None = None
+    branches: list[Node] = field(default_factory=list)
+    items: list[Node] = field(default_factory=list)
+
+    def end_branch(self) -> None:
+        self.branches.append(_concat(self.items))
+        self.items = []
+
+    def node(self) -> Node:
+        self.end_branch()
+        body = self.branches[0] if len(self.branches) == 1 else Alternate(tuple(self.branches))
+        if self.look:
+            return replace(self.look, body=body)
+        return Capture(body, self.number) if self.number else body
+
+
+def parse(pattern: str, *, fold: bool = False) -> Node:
+    """Read a regular expression; `fold`: as if it began with `(?i)`.
+
+    Raises:
+        BadPattern: it is none; the error carries the position and says what is wrong there.
+    """
+    return _Parser(pattern, _Flags(fold=fold)).parse()
+
+
+def parse_request(request: SearchRequest) -> Node:
+    """Return the tree of what a request looks for, without its `word`, `whole_line` and `invert`.
+
+    A CRLF in a pattern is a line end like any other: patterns are matched against the LF form of a text.
+
+    Raises:
+        BadPattern: as `parse`.
+    """
+    fold = not request.case_sensitive
+    tree = parse(request.pattern, fold=fold) if request.regex else Literal(request.pattern, fold)
+    return reduce_tree(tree, _with_lf) if spans_lines(tree) else tree
+
+
+def _with_lf(node: Node, below: list[Node]) -> Node:
+    match node:
+        case Literal(text):
+            return replace(node, text=text.replace("\r\n", "\n"))
+        case Concat():
+            return replace(node, parts=tuple(below))
+        case Alternate():
+            return replace(node, branches=tuple(below))
+        case Capture() | Repeat() | Look():
+            return replace(node, body=below[0])
+        case _:
+            return node
+
+
+def _concat(items: list[Node]) -> Node:
+    """Join the items of a branch, neighbouring literals of one case mode into one."""
+    joined: list[Node] = []
+    run: list[str] = []
+    fold = False
+    for item in items:
+        if isinstance(item, Literal):
+            if run and item.fold != fold:
+                joined.append(Literal("".join(run), fold))
+                run = []
+            run.append(item.text)
+            fold = item.fold
+            continue
+        if run:
+            joined.append(Literal("".join(run), fold))
+            run = []
+        if not isinstance(item, Empty):
+            joined.append(item)
+    if run:
+        joined.append(Literal("".join(run), fold))
+    if not joined:
+        return Empty()
+    return joined[0] if len(joined) == 1 else Concat(tuple(joined))
+
+
+class _Parser:
+    """One pass over a pattern, with a stack of open groups."""
+
+    def __init__(self, pattern: str, flags: _Flags) -> None:
+        self._pattern = pattern
+        self._at = 0
+        self._flags = flags
+        self._stack = [_Group(-1, flags)]
+        self._captures = 0
+        self._names: dict[str, int] = {}
+        self._references: list[tuple[int, int]] = []
+
+    def parse(self) -> Node:
+        pattern = self._pattern
+        while self._at < len(pattern):
+            char = pattern[self._at]
+            match char:
+                case "(":
+                    self._open_group()
+                case ")":
+                    self._close_group()
+                case "|":
+                    self._stack[-1].end_branch()
+                    self._at += 1
+                case "*" | "+" | "?":
+                    self._repeat(0 if char != "+" else 1, 1 if char == "?" else None, self._at + 1)
+                case "{":
+                    self._counted_repeat()
+                case "[":
+                    self._push(self._char_class())
+                case "\\":
+                    self._escape()
+                case "^" | "$" | ".":
+                    self._push(AnyChar(self._flags.dot_newline) if char == "." else Assertion(Edge(char)))
+                    self._at += 1
+                case _:
+                    self._push(Literal(char, self._flags.fold))
+                    self._at += 1
+        if len(self._stack) > 1:
+            self._fail(f"unclosed ( at position {self._stack[-1].position}", self._stack[-1].position)
+        for number, position in self._references:
+            if number > self._captures:
+                self._fail(f"there is no group {number} for the back-reference at position {position}", position)
+        return self._stack[0].node()
+
+    def _push(self, node: Node) -> None:
+        self._stack[-1].items.append(node)
+
+    def _fail(self, message: str, position: int, hint: str = "") -> NoReturn:
+        raise BadPattern(message, position, hint or "To search for the text as it stands, turn regex off.")
+
+    # groups
+
+    def _open_group(self) -> None:
+        start = self._at
+        rest = self._pattern
+        if not rest.startswith("(?", start):
+            self._captures += 1
+            self._enter(_Group(start, self._flags, number=self._captures), start + 1)
+            return
+        for prefix, ahead, negated in (
+            ("(?=", True, False),
+            ("(?!", True, True),
+            ("(?<=", False, False),
+            ("(?<!", False, True),
+        ):
+            if rest.startswith(prefix, start):
+                self._enter(_Group(start, self._flags, look=Look(Empty(), ahead, negated)), start + len(prefix))
+                return
+        if named := _NAME.match(rest, start):
+            if not named[1] or not all(char == "_" or char.isalnum() or not char.isascii() for char in named[1]):
+                self._fail(f"bad group name {named[1]!r} at position {start}", start)
+            self._captures += 1
+            self._names[named[1]] = self._captures
+            self._enter(_Group(start, self._flags, number=self._captures), named.end())
+            return
+        if reference := _NAMED_REFERENCE.match(rest, start):
+            if reference[1] not in self._names:
+                self._fail(f"there is no group named {reference[1]!r} before position {start}", start)
+            self._push(BackReference(self._names[reference[1]], self._flags.fold))
+            self._at = reference.end()
+            return
+        self._flag_group(start)
+
+    def _enter(self, group: _Group, at: int) -> None:
+        self._stack.append(group)
+        self._at = at
+
+    def _flag_group(self, start: int) -> None:
+        found = _FLAGS.match(self._pattern, start)
+        if not found or (found[2] and not found[3]):
+            self._fail(
+                f"unknown group {self._pattern[start : start + 4]!r} at position {start}",
+                start,
+                "Known are (?:...), (?P<name>...), (?i), (?s), (?m), (?U), (?i:...) and look-around.",
+            )
+        flags = self._flags
+        for letters, on in ((found[1], True), (found[3] or "", False)):
+            for letter in letters:
+                match letter:
+                    case "i":
+                        flags = replace(flags, fold=on)
+                    case "s":
+                        flags = replace(flags, dot_newline=on)
+                    case "U":
+                        flags = replace(flags, swap_greedy=on)
+                    case "m":
+                        pass  # `^` and `$` are the ends of a line in either mode
+                    case _:
+                        self._fail(
+                            f"unknown flag {letter!r} in the group at position {start}",
+                            start,
+                            "Known flags are i, s, m and U.",
+                        )
+        if found[4] == ":":
+            self._enter(_Group(start, self._flags), found.end())
+        self._flags = flags
+        self._at = found.end()
+
+    def _close_group(self) -> None:
+        if len(self._stack) == 1:
+            self._fail(f"unmatched ) at position {self._at}", self._at)
+        group = self._stack.pop()
+        self._flags = group.outer_flags
+        self._push(group.node())
+        self._at += 1
+
+    # repetitions
+
+    def _counted_repeat(self) -> None:
+        found = _REPEAT.match(self._pattern, self._at)
+        if not found:
+            # As in RE2, a brace that counts nothing is a brace.
+            self._push(Literal("{", self._flags.fold))
+            self._at += 1
+            return
+        # Long digit strings are cut before int(): Python refuses to convert more than 4,300 digits.
+        low = int(found[1][:6]) if len(found[1].lstrip("0")) <= 5 else MOST_REPEATS + 1
+        high: int | None = low
+        if found[2]:
+            high = None if not found[3] else int(found[3]) if len(found[3].lstrip("0")) <= 5 else MOST_REPEATS + 1
+        if low > MOST_REPEATS or (high or 0) > MOST_REPEATS:
+            self._fail(f"repetition {found[0]} at position {self._at} is over {MOST_REPEATS}", self._at)
+        if high is not None and high < low:
+            self._fail(f"repetition {found[0]} at position {self._at} has its bounds the wrong way round", self._at)
+        self._repeat(low, high, found.end())
+
+    def _repeat(self, low: int, high: int | None, end: int) -> None:
+        items = self._stack[-1].items
+        if not items:
+            operator = self._pattern[self._at : end]
+            self._fail(f"nothing to repeat before {operator} at position {self._at}", self._at)
+        lazy = self._pattern.startswith("?", end)
+        items.append(Repeat(items.pop(), low, high, lazy != self._flags.swap_greedy))
+        self._at = end + lazy
+
+    # escapes
+
+    def _escape(self) -> None:
+        start = self._at
+        if start + 1 == len(self._pattern):
+            self._fail(f"nothing after the \\ at position {start}", start)
+        char = self._pattern[start + 1]
+        self._at = start + 2
+        if char == "Q":
+            end = self._pattern.find("\\E", self._at)
+            quoted = self._pattern[self._at : end if end >= 0 else len(self._pattern)]
+            self._stack[-1].items.extend(Literal(each, self._flags.fold) for each in quoted)
+            self._at += len(quoted) + (2 if end >= 0 else 0)
+        elif char in _EDGES:
+            self._push(Assertion(_EDGES[char]))
+        elif char == "C":
+            self._push(AnyByte())
+        elif char in "pP" or char in _PERL:
+            self._push(_alone(self._named_set(start), fold=self._flags.fold))
+        elif char in "123456789" and not _OCTAL.match(self._pattern, start + 1):
+            reference = _REFERENCE.match(self._pattern, start + 1)
+            assert reference
+            self._references.append((int(reference[0]), start))
+            self._push(BackReference(int(reference[0]), self._flags.fold))
+            self._at = reference.end()
+        else:
+            self._at = start
+            self._push(Literal(chr(self._escaped_point()), self._flags.fold))
+
+    def _named_set(self, start: int) -> tuple[Range | Property, ...]:
+        r"""Read what follows `\d`, `\s`, `\w`, `\p` or `\P` at `start`; the letter itself has been passed."""
+        char = self._pattern[start + 1]
+        if char in _PERL:
+            return _PERL[char]
+        found = _PROPERTY.match(self._pattern, start + 2)
+        if not found or found[3] == "{":
+            self._fail(f"unfinished \\{char} at position {start}", start)
+        self._at = found.end()
+        name = found[3] or found[2]
+        return (Property(name, negated=(char == "P") != bool(found[1])),)
+
+    def _escaped_point(self) -> int:
+        """Read an escape that stands for one code point, in a class or outside of one."""
+        start = self._at
+        if start + 1 >= len(self._pattern):
+            self._fail(f"nothing after the \\ at position {start}", start)
+        char = self._pattern[start + 1]
+        if char in _HEX:
+            found = _HEX_BRACES.match(self._pattern, start + 2) or _HEX[char].match(self._pattern, start + 2)
+            digits = found[1].lstrip("0") if found else ""
+            if not found or len(digits) > 6 or int(digits or "0", 16) > LAST_CODE_POINT:
+                self._fail(f"bad hexadecimal escape \\{char} at position {start}", start, "Write \\x41 or \\x{1F600}.")
+            self._at = found.end()
+            return int(digits or "0", 16)
+        if octal := _OCTAL.match(self._pattern, start + 1):
+            self._at = octal.end()
+            return int(octal[0], 8)
+        self._at = start + 2
+        if char in _CONTROL:
+            return _CONTROL[char]
+        if char.isalnum() or not char.isascii():
+            self._fail(f"unknown escape \\{char} at position {start}", start)
+        return ord(char)
+
+    # classes
+
+    def _char_class(self) -> CharClass:
+        pattern, start = self._pattern, self._at
+        negated = pattern.startswith("^", start + 1)
+        first = self._at = start + 1 + negated
+        items: list[Range | Property] = []
+        while self._at < len(pattern) and (pattern[self._at] != "]" or self._at == first):
+            if posix := _POSIX_ITEM.match(pattern, self._at):
+                items.extend(self._posix(posix[2], negated=bool(posix[1])))
+                self._at = posix.end()
+            elif pattern[self._at] == "\\" and pattern[self._at + 1 : self._at + 2] in {*_PERL, "p", "P"}:
+                self._at += 2
+                items.extend(self._named_set(self._at - 2))
+            else:
+                items.append(self._range())
+        if self._at >= len(pattern):
+            self._fail(f"unclosed [ at position {start}", start)
+        self._at += 1
+        return CharClass(tuple(items), negated, self._flags.fold)
+
+    def _posix(self, name: str, *, negated: bool) -> tuple[Range | Property, ...]:
+        if name not in _POSIX:
+            self._fail(f"unknown class [:{name}:] at position {self._at}", self._at, f"Known are {', '.join(_POSIX)}.")
+        return (Property(name, negated=True, kind=PropertyKind.POSIX),) if negated else _POSIX[name]
+
+    def _range(self) -> Range:
+        start = self._at
+        low = high = self._class_point()
+        if self._pattern.startswith("-", self._at) and self._pattern[self._at + 1 : self._at + 2] not in {"", "]"}:
+            self._at += 1
+            high = self._class_point()
+        if high < low:
+            self._fail(f"range {self._pattern[start : self._at]} at position {start} is the wrong way round", start)
+        return Range(low, high)
+
+    def _class_point(self) -> int:
+        if self._pattern[self._at] == "\\":
+            return self._escaped_point()
+        self._at += 1
+        return ord(self._pattern[self._at - 1])
+
+
+def _alone(items: tuple[Range | Property, ...], *, fold: bool) -> CharClass:
+    """Make a class of a named set; a lone negated one becomes a negated class, which every engine reads faster."""
+    match items:
+        case (Property(negated=True) as only,):
+            return CharClass((replace(only, negated=False),), negated=True, fold=fold)
+        case _:
+            return CharClass(items, fold=fold)
