@@ -1,0 +1,12 @@
+"""Symbols of source files and outlines of documents: one query file a language, one engine for all.
+
+`extract` gives the symbols of one text under a budget; `has_outline` says for which languages. Both are for worker
+processes: see `linedex.build.outliner`.
+"""
+
+from __future__ import annotations
+
+from linedex.content.symbols.extraction import Extraction, extract
+from linedex.content.symbols.grammars import has_outline
+
+__all__ = ["Extraction", "extract", "has_outline"]
