@@ -1,0 +1,103 @@
+"""Fingerprints: what tells one state of a file from another, and what kind of change lies between two of them.
+
+Promise: `change` answers UNCHANGED only for a file that the system says was not touched, and APPENDED only after the
+bytes around the old end and at the head were compared; everything in doubt is REWRITTEN. A file changed in the same
+clock tick as it was read keeps its old times; `is_racy` names such files so that they are looked at again (git's
+"racy clean" rule).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from hashlib import blake2b
+
+import numpy as np
+import numpy.typing as npt
+
+from linedex.model import Change, Fingerprint
+
+EDGE_BYTES = 1024
+"""How much of either end of a file its digests cover."""
+
+_SECOND = 1_000_000_000
+# The kernel stamps files from a clock that moves once a tick: 10 ms at HZ=100, the slowest in use.
+_FINE_TICK = 10_000_000
+# FAT keeps two seconds, HFS+ and old NFS one; such a file system shows by stamps without a fraction.
+_COARSE_TICK = 2 * _SECOND
+
+
+def from_stat(status: os.stat_result) -> Fingerprint:
+    """Return the fingerprint that a stat alone gives; its digests are empty."""
+    return Fingerprint(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def of(descriptor: int) -> Fingerprint:
+    """Return the full fingerprint of the open file: its stat, and 8-byte digests of its first and last 1 KiB.
+
+    The stat is taken before the bytes, so that a write in between shows as a change at the next look.
+    """
+    status = os.fstat(descriptor)
+    head = os.pread(descriptor, min(EDGE_BYTES, status.st_size), 0)
+    tail = head if status.st_size <= EDGE_BYTES else os.pread(descriptor, EDGE_BYTES, status.st_size - EDGE_BYTES)
+    return Fingerprint(
+        status.st_dev,
+        status.st_ino,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+        digest(head),
+        digest(tail),
+    )
+
+
+def digest(edge: bytes) -> bytes:
+    """Return the 8-byte digest that fingerprints keep of the first or last 1 KiB of a file."""
+    return blake2b(edge, digest_size=8).digest()
+
+
+def change(old: Fingerprint, new: Fingerprint, read: Callable[[int, int], bytes] | None = None) -> Change:
+    """Say what happened to a file between two looks at it.
+
+    The device number is left out of UNCHANGED: it differs after a reboot for btrfs, LVM and network mounts, while the
+    inode with two times to the nanosecond does not come back by chance.
+
+    Args:
+        old: the earlier fingerprint, with digests.
+        new: the later one; its stat is enough.
+        read: reads (offset, size) bytes of the file as it is now. Without it nothing counts as appended.
+    """
+    if (old.inode, old.size, old.mtime_ns, old.ctime_ns) == (new.inode, new.size, new.mtime_ns, new.ctime_ns):
+        same_edges = not (old.head and new.head) or (old.head, old.tail) == (new.head, new.tail)
+        return Change.UNCHANGED if same_edges else Change.REWRITTEN
+    if new.size <= old.size or (old.device, old.inode) != (new.device, new.inode):
+        return Change.REWRITTEN
+    if old.size == 0:
+        return Change.APPENDED
+    if read is None or not old.head:
+        return Change.REWRITTEN
+    edge = min(EDGE_BYTES, old.size)
+    if digest(read(0, edge)) == old.head and digest(read(old.size - edge, edge)) == old.tail:
+        return Change.APPENDED
+    return Change.REWRITTEN
+
+
+def is_racy(fingerprint: Fingerprint, seen_ns: int) -> bool:
+    """Say whether the file may have changed after it was seen without its times showing it.
+
+    Args:
+        fingerprint: what was seen.
+        seen_ns: the system's clock when its bytes were read (nanoseconds since 1970).
+    """
+    latest = max(fingerprint.mtime_ns, fingerprint.ctime_ns)
+    coarse = fingerprint.mtime_ns % _SECOND == 0 and fingerprint.ctime_ns % _SECOND == 0
+    return latest + (_COARSE_TICK if coarse else _FINE_TICK) >= seen_ns
+
+
+def suspects(
+    mtime_ns: npt.NDArray[np.int64], ctime_ns: npt.NDArray[np.int64], seen_ns: npt.NDArray[np.int64]
+) -> npt.NDArray[np.bool_]:
+    """Say of many files at once what `is_racy` says of one."""
+    coarse = (mtime_ns % _SECOND == 0) & (ctime_ns % _SECOND == 0)
+    racy: npt.NDArray[np.bool_] = np.maximum(mtime_ns, ctime_ns) + np.where(coarse, _COARSE_TICK, _FINE_TICK) >= seen_ns
+    return racy
