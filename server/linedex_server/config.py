@@ -19,6 +19,7 @@ from typing import Any, Self
 import platformdirs
 
 from linedex.errors import BadArgument, Unreadable
+from linedex.files.ignore import WalkSettings
 from linedex.limits import DEFAULT_LIMITS, Limits
 
 PREFIX = "LINEDEX_"
@@ -208,6 +209,11 @@ class Settings:
             parse_bytes=self.parse_bytes,
             workers=self.workers,
         )
+
+    @property
+    def walk(self) -> WalkSettings:
+        """What a walk of a root takes in under these settings."""
+        return WalkSettings(globs=self.exclude)
 
 
 def described() -> tuple[tuple[str, str, str], ...]:

@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -99,30 +99,22 @@ def instructions(workspace: Workspace) -> str:
     return encodable(INSTRUCTIONS + (where if len(where) < 400 else where[:400] + "..."))
 
 
-def serve_stdio(
-    settings: Settings,
-    roots: Sequence[Path] | None = None,
-    output: Output | str | None = None,
-    tools: str | None = None,
-) -> None:
+def serve_stdio(settings: Settings) -> None:
     """Serve one MCP client over standard input and output until it ends, with indexing going on behind.
 
-    Args:
-        settings: the settings in force.
-        roots: the folders to serve; when None or empty those of the settings, else the working folder.
-        output: the form of answers; the settings' when None.
-        tools: the group of tools; the settings' when None.
+    Ends the process. Without an allowed root in the settings, the working folder is served.
 
     Raises:
         LinedexError: a root or the state folder cannot be used.
     """
     logging.basicConfig(stream=sys.stderr, level=settings.log_level.upper(), format="linedex: %(message)s")
-    if not roots:
-        roots = None if settings.allowed_roots else (Path.cwd(),)
-    workspace = Workspace(settings, roots, base=Path.cwd())
+    here = Path.cwd()
+    workspace = Workspace(
+        settings if settings.allowed_roots else replace(settings, allowed_roots=(str(here),)), base=here
+    )
     announce(workspace)
-    session = Session(workspace, Output(output or settings.output))
-    server = build_server(session, offered(tools or settings.tools, read_only=settings.read_only))
+    session = Session(workspace, Output(settings.output))
+    server = build_server(session, offered(settings.tools, read_only=settings.read_only))
     anyio.run(_serve, server, workspace)
     _leave(workspace)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -17,7 +17,6 @@ from typing import NamedTuple, Self
 from linedex.errors import BadArgument, NotAFile, NotAFolder, Unreadable
 from linedex.files.names import display
 from linedex.files.roots import Root, Roots
-from linedex.files.walk import WalkSettings
 from linedex.index import Index
 from linedex.model import RelPath
 from linedex_server.config import Settings
@@ -43,32 +42,22 @@ class Workspace:
         base: the folder that relative paths count from, in questions and in answers.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        roots: Sequence[Path] | None = None,
-        *,
-        base: Path | None = None,
-        unrestricted: bool | None = None,
-    ) -> None:
-        """Open the index of each root; nothing is indexed before `start`.
+    def __init__(self, settings: Settings, *, base: Path | None = None) -> None:
+        """Open the index of each allowed root; nothing is indexed before `start`.
 
         Args:
-            settings: limits, exclusions and the state folder.
-            roots: the folders to serve; those of the settings when None.
+            settings: the roots, whether the restriction is lifted, limits, exclusions and the state folder.
             base: the caller's working folder, which relative paths count from when it lies below a root; otherwise
                 they count from the first root.
-            unrestricted: whether files outside the roots are answered too. When None: what the settings say, and no
-                when `roots` were named, since an argument goes before a setting.
 
         Raises:
             BadArgument: there is no root, and the restriction is not lifted.
             NotFound, NotAFolder: a root is not an existing folder.
             Unreadable: the state folder cannot be made.
         """
-        folders = tuple(settings.root_folders if roots is None else roots)
         self.settings = settings
-        self.unrestricted = (settings.unrestricted and roots is None) if unrestricted is None else unrestricted
+        self.unrestricted = settings.unrestricted
+        folders = settings.root_folders
         if not folders and not self.unrestricted:
             raise BadArgument("No folder to serve was named.", "Name one with --root DIR or LINEDEX_ALLOWED_ROOTS.")
         self._judge = Roots(folders, unrestricted=self.unrestricted)
@@ -154,7 +143,10 @@ class Workspace:
 
         def name(path: RelPath) -> str:
             whole = _joined(index, path)
-            return display(RelPath(whole.removeprefix(below))) if whole + b"/" != below else "."
+            if whole + b"/" == below:
+                return "."
+            text = display(RelPath(whole.removeprefix(below)))
+            return f"./{text}" if text.startswith("~") else text  # `~` alone would be taken for the home folder
 
         return name
 
@@ -194,7 +186,7 @@ class Workspace:
             root,
             sidecar,
             self.settings.limits,
-            settings=WalkSettings(exclude=self.settings.exclude),
+            settings=self.settings.walk,
             loose=loose,
         )
 

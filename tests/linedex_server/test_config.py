@@ -14,13 +14,34 @@ from linedex_server.config import Settings, described
 
 DOCS = Path(__file__).parents[2] / "docs" / "settings.md"
 
-LARGEFILE = (
-    "MEMORY_THRESHOLD_MB MMAP_THRESHOLD_MB MAX_LINE_LENGTH TRUNCATE_LENGTH FUZZY_THRESHOLD MAX_SEARCH_RESULTS "
-    "CONTEXT_LINES SIMILAR_MATCH_LIMIT SIMILAR_MATCH_THRESHOLD STREAMING_CHUNK_SIZE BACKUP_DIR MAX_BACKUPS "
-    "MAX_BATCH_CHANGES LOG_LEVEL ENABLE_TREE_SITTER TREE_SITTER_TIMEOUT MAX_DIR_ENTRIES MAX_DIR_SEARCH_RESULTS "
-    "MAX_DIR_SEARCH_FILES IGNORED_DIR_PATTERNS ENABLE_PARALLEL_SEARCH ENABLE_AST_CACHE ENABLE_METRICS LOG_FILE "
-    "MAX_BACKUPS_PER_FILE COMPRESS_BACKUPS"
-).split()
+LARGEFILE = [
+    "MEMORY_THRESHOLD_MB",
+    "MMAP_THRESHOLD_MB",
+    "MAX_LINE_LENGTH",
+    "TRUNCATE_LENGTH",
+    "FUZZY_THRESHOLD",
+    "MAX_SEARCH_RESULTS",
+    "CONTEXT_LINES",
+    "SIMILAR_MATCH_LIMIT",
+    "SIMILAR_MATCH_THRESHOLD",
+    "STREAMING_CHUNK_SIZE",
+    "BACKUP_DIR",
+    "MAX_BACKUPS",
+    "MAX_BATCH_CHANGES",
+    "LOG_LEVEL",
+    "ENABLE_TREE_SITTER",
+    "TREE_SITTER_TIMEOUT",
+    "MAX_DIR_ENTRIES",
+    "MAX_DIR_SEARCH_RESULTS",
+    "MAX_DIR_SEARCH_FILES",
+    "IGNORED_DIR_PATTERNS",
+    "ENABLE_PARALLEL_SEARCH",
+    "ENABLE_AST_CACHE",
+    "ENABLE_METRICS",
+    "LOG_FILE",
+    "MAX_BACKUPS_PER_FILE",
+    "COMPRESS_BACKUPS",
+]
 
 
 @pytest.fixture
@@ -66,7 +87,7 @@ def test_linedex_config_names_another_file(environ: dict[str, str], tmp_path: Pa
 
 
 def test_a_named_file_that_is_not_there_is_an_error(environ: dict[str, str], tmp_path: Path) -> None:
-    with pytest.raises(Unreadable, match="absent.toml"):
+    with pytest.raises(Unreadable, match=r"absent\.toml"):
         Settings.load(environ={**environ, "LINEDEX_CONFIG": str(tmp_path / "absent.toml")})
 
 
@@ -89,9 +110,7 @@ def test_a_broken_file_is_named_with_its_line(environ: dict[str, str]) -> None:
         ("LINEDEX_ALLOWED_ROOTS", "relative"),
     ],
 )
-def test_a_value_that_cannot_be_used_is_refused_by_its_name(
-    environ: dict[str, str], variable: str, value: str
-) -> None:
+def test_a_value_that_cannot_be_used_is_refused_by_its_name(environ: dict[str, str], variable: str, value: str) -> None:
     with pytest.raises(BadArgument, match=variable):
         Settings.load(environ={**environ, variable: value})
 

@@ -56,8 +56,10 @@ def coverage_fields(report: CoverageReport) -> Fields:
     }
 
 
-def search_content_fields(answer: SearchAnswer, request: SearchRequest, *, count_only: bool = False) -> Fields:
-    """Return the hits of one file, or their count."""
+def search_content_fields(
+    answer: SearchAnswer, request: SearchRequest, *, total: int, count_only: bool = False
+) -> Fields:
+    """Return the hits of one file, or their count; `total` counts those of other pages too."""
     asked = {
         "pattern": request.pattern,
         "fuzzy_enabled": request.fuzzy,
@@ -67,9 +69,9 @@ def search_content_fields(answer: SearchAnswer, request: SearchRequest, *, count
     }
     how = {"coverage": coverage_fields(answer.coverage), "cursor": answer.cursor or None}
     if count_only:
-        return {"count": answer.total_hits, **asked, **how}
+        return {"count": total, **asked, **how}
     hits = [_hit(hit, request) for found in answer.files for hit in found.hits]
-    return {"results": hits, "total_matches": answer.total_hits, "near": answer.near, **asked, **how}
+    return {"results": hits, "total_matches": total, "near": answer.near, **asked, **how}
 
 
 def search_directory_fields(
@@ -83,8 +85,8 @@ def search_directory_fields(
         "include_pattern": include_pattern,
         "total_matches": answer.total_hits,
         "files_searched": covered.by_index + covered.by_scan,
-        "files_with_matches": len(answer.files),
-        "truncated": bool(answer.cursor),
+        "files_with_matches": answer.matched_files,
+        "truncated": bool(answer.cursor) or len(answer.files) < answer.matched_files,
         "truncated_at": name(answer.files[-1].path) if answer.cursor and answer.files else None,
         "results": [
             {"file": name(found.path), "count": found.count, "matches": [_hit(hit, request) for hit in found.hits]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from linedex.answers import Overview
@@ -47,10 +48,10 @@ def headline(symbol: Symbol, name: str | None = None) -> str:
         symbol: the symbol.
         name: what to call it instead of its own name (`Class.method`).
     """
-    own = symbol.name
-    at = symbol.signature.find(own) if own else -1
-    rest = symbol.signature[at + len(own) :] if at >= 0 else ""
-    return f"{symbol.kind} {name or own}{rest.rstrip().rstrip('{:').rstrip()}"
+    # not the first place that spells it: the `f` of `def f()` is not that of `def`
+    found = re.search(rf"(?<!\w){re.escape(symbol.name)}(?!\w)", symbol.signature) if symbol.name else None
+    rest = symbol.signature[found.end() :] if found else ""
+    return f"{symbol.kind} {name or symbol.name}{rest.rstrip().rstrip('{:').rstrip()}"
 
 
 def overview_page(

@@ -46,7 +46,7 @@ def search_page(
 
 def search_footer(answer: SearchAnswer, *, mode: OutputMode = OutputMode.MATCHES, note: str = "") -> str:
     """Return the last line of a search: hits, files, coverage and cursor."""
-    files = counted(len(answer.files), "file")
+    files = counted(answer.matched_files, "file")
     shown = sum(len(found.hits) for found in answer.files)
     if answer.near:
         similar = [hit.similarity or 0.0 for found in answer.files for hit in found.hits]
@@ -54,10 +54,12 @@ def search_footer(answer: SearchAnswer, *, mode: OutputMode = OutputMode.MATCHES
         hits = f"no exact hit; {counted(shown, 'near line')} (marked N~) in {files}, similarity {between}"
     elif mode is OutputMode.FILES:
         hits = files
-    elif answer.files:
+    elif answer.total_hits:
         hits = f"{counted(answer.total_hits, 'hit')} in {files}"
     else:
         hits = "0 hits"
+    if len(answer.files) < answer.matched_files:
+        hits += f", the first {counted(len(answer.files), 'file')} shown"
     return bracketed((hits, note, coverage(answer.coverage), f"next cursor={answer.cursor}" if answer.cursor else ""))
 
 

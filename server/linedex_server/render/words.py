@@ -69,7 +69,7 @@ def coverage(report: CoverageReport) -> str:
 
 def bracketed(parts: Iterable[str]) -> str:
     """Return the last line of an answer: its non-empty parts in brackets, on one line."""
-    return "[" + "; ".join(" ".join(part.split()) for part in parts if part) + "]"
+    return "[" + "; ".join(" ".join(part.splitlines()) for part in parts if part) + "]"
 
 
 def encodable(text: str) -> str:

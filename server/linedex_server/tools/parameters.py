@@ -198,13 +198,13 @@ def taken(parameters: Sequence[Parameter], arguments: Mapping[str, object]) -> G
             near = difflib.get_close_matches(name, known, n=1)
             names = ", ".join(known) or "none"
             hint = f"Did you mean {near[0]}?" if near else f"Its parameters are: {names}."
-            raise BadArgument(f"there is no parameter {name!r}", hint)
+            raise BadArgument(f"There is no parameter `{name}`.", hint)
     values: dict[str, object] = {}
     for name, one in known.items():
         raw = arguments.get(name)
         if raw is None:
             if one.required:
-                raise BadArgument(f"the parameter {name} is missing", f"{name}: {one.about}")
+                raise BadArgument(f"The parameter `{name}` is missing.", f"{name}: {one.about}")
             values[name] = one.default
             continue
         try:
@@ -212,5 +212,5 @@ def taken(parameters: Sequence[Parameter], arguments: Mapping[str, object]) -> G
         except Unusable as error:
             shown = json.dumps(raw)
             shown = shown if len(shown) <= 80 else shown[:77] + "..."
-            raise BadArgument(f"{name} is {shown}", f"{name}: {error}.") from None
+            raise BadArgument(f"The parameter `{name}` is {shown}: {error}.", f"{name}: {one.about}") from None
     return Given(values)

@@ -71,7 +71,11 @@ def _search_content(session: Session, given: Given) -> Reply:
     )
 
     def fields(answer: SearchAnswer) -> Fields:
-        made = search_content_fields(answer, request, count_only=count_only)
+        total = answer.total_hits
+        if answer.cursor and not answer.near:
+            # largefile's `total_matches` counts the hits beyond the page too
+            total = index.search(replace(request, mode=OutputMode.COUNT, context=0, cursor="")).total_hits
+        made = search_content_fields(answer, request, total=total, count_only=count_only)
         ignored = [
             f"{name} ignored in count_only mode"
             for name, default in (("max_results", 20), ("context_lines", 2))

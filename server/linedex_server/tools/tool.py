@@ -115,7 +115,7 @@ class Pages:
         place, _, mark = cursor.partition("-")
         if mark != self._mark or not (place.isascii() and place.isdigit()):
             raise BadCursor(
-                "the cursor belongs to another question or was changed",
+                "The cursor belongs to another question, or the file has changed since.",
                 "Repeat the call that gave it with the same parameters, or leave the cursor out to start over.",
             )
         return int(place)
