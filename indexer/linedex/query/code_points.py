@@ -84,8 +84,8 @@ def folds_alike(char: str) -> bool:
 @lru_cache(maxsize=1)
 def _letters_by_fold() -> dict[bytes, str]:
     groups: dict[bytes, list[str]] = defaultdict(list)
-    for char in _characters(0, _CASED):
-        if char != char.casefold() or char != char.upper():
+    for char in _characters(0x80, _CASED):
+        if not char == char.lower() == char.upper() == char.casefold():
             groups[fold(char.encode())].append(char)
     return {folded: "".join(group) for folded, group in groups.items() if len(group) > 1}
 
@@ -93,7 +93,13 @@ def _letters_by_fold() -> dict[bytes, str]:
 @lru_cache(maxsize=1024)
 def case_partners(char: str) -> str:
     """Return the letters that RE2 takes for `char` under `(?i)`, `char` among them."""
-    candidates = _letters_by_fold().get(fold(char.encode()), char)
+    if char.isascii():
+        # K has the Kelvin sign, S the long s
+        return "".join({char.lower(), char.upper()}) + {"k": "\u212a", "s": "\u017f"}.get(char.lower(), "")
+    folded = fold(char.encode())
+    candidates = _letters_by_fold().get(folded, char)
+    if folded.isascii() and len(folded) == 1:
+        candidates += "".join({folded.decode(), folded.decode().upper()})
     if candidates == char:
         return char
     program = re2.compile(f"(?i)\\x{{{ord(char):x}}}".encode(), quiet_options())

@@ -10,6 +10,7 @@ out in the same way.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from linedex.errors import BadPattern
 from linedex.query.code_points import SURROGATES, case_partners, matched_ranges
@@ -166,14 +167,24 @@ def _re2_literal(text: str, *, fold: bool) -> _Piece:
 
 def _re2_class(node: CharClass) -> str:
     ranges = [item for item in node.items if isinstance(item, Range)]
-    if not node.negated:
-        ranges = list(_without(ranges, SURROGATES.start, SURROGATES.stop - 1))
-    members = "".join(f"\\x{{{item.low:x}}}-\\x{{{item.high:x}}}" for item in ranges)
-    members += "".join(_re2_property(item) for item in node.items if isinstance(item, Property))
-    if not node.negated and not members:
-        return _RE2_NEVER
-    written = f"[^{members}{_RE2_SURROGATES}]" if node.negated else f"[{members}]"
+    properties = [item for item in node.items if isinstance(item, Property)]
+    if node.negated:
+        written = f"[^{_re2_ranges(ranges)}{''.join(map(_re2_property, properties))}{_RE2_SURROGATES}]"
+    else:
+        members = _re2_ranges(_without(ranges, SURROGATES.start, SURROGATES.stop - 1))
+        members += "".join(_re2_property(item) for item in properties if not item.negated)
+        # the complement of a property would bring the surrogates in, so it stands by itself
+        choices = [
+            f"[^{_re2_property(replace(item, negated=False))}{_RE2_SURROGATES}]" for item in properties if item.negated
+        ]
+        if members:
+            choices.append(f"[{members}]")
+        written = choices[0] if len(choices) == 1 else f"(?:{'|'.join(choices)})" if choices else _RE2_NEVER
     return f"(?i:{written})" if node.fold else written
+
+
+def _re2_ranges(ranges: Iterable[Range]) -> str:
+    return "".join(f"\\x{{{item.low:x}}}-\\x{{{item.high:x}}}" for item in ranges)
 
 
 def _re2_property(item: Property) -> str:
@@ -183,8 +194,8 @@ def _re2_property(item: Property) -> str:
         case Property(negated=False, kind=PropertyKind.WORD):
             return _RE2_WORD
         case Property(kind=PropertyKind.WORD):
-            # RE2 has no way to write the complement of a union inside a class
-            return "".join(f"\\x{{{low:x}}}-\\x{{{high:x}}}" for low, high in matched_ranges(RE2_NOT_WORD))
+            # RE2 cannot write the complement of a union inside a class, as `[^\W_]` asks for
+            return _re2_ranges(Range(low, high) for low, high in matched_ranges(RE2_NOT_WORD))
         case Property(name, negated):
             return f"\\{'P' if negated else 'p'}{{{name}}}"
 
@@ -200,11 +211,15 @@ def _regex_char(char: str, *, fold: bool) -> str:
 
 def _regex_class(node: CharClass, newline: str) -> str:
     plain = all(
-        isinstance(item, Range) or (not item.negated and item.kind is PropertyKind.WORD) or item == Property("Nd")
+        (isinstance(item, Range) and (not node.fold or item.high < 0x80))
+        or item in (Property("w", kind=PropertyKind.WORD), Property("Nd"))
         for item in node.items
     )
-    if plain and not (node.fold and any(isinstance(item, Range) for item in node.items)):
+    if plain:
         ranges = [item for item in node.items if isinstance(item, Range)]
+        if node.fold:
+            points = (chr(point) for item in ranges for point in range(item.low, item.high + 1))
+            ranges = [Range(ord(each), ord(each)) for point in points for each in case_partners(point)]
         names = "".join(
             r"\w" if item.kind is PropertyKind.WORD else r"\p{Nd}" for item in node.items if isinstance(item, Property)
         )
