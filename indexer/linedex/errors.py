@@ -52,6 +52,12 @@ class Unreadable(LinedexError):
     code = "unreadable"
 
 
+class ChangedWhileRead(LinedexError):
+    """The file was rewritten or became shorter while it was read, each time that reading it was tried."""
+
+    code = "changed_while_read"
+
+
 class BinaryFile(LinedexError):
     """The file holds no text."""
 

@@ -28,6 +28,8 @@ class Limits:
     commit_bytes: int = 64 << 20
     """Text whose results are committed in one transaction."""
     commit_seconds: float = 2.0
+    analyse_seconds: float = 120.0
+    """Time a worker may take over one batch of files or one range of a large one."""
 
     # reading and verifying
     window_bytes: int = 1 << 20
@@ -40,6 +42,12 @@ class Limits:
     page_characters: int = 20_000
     excerpt: int = 500
     """Code points of a line shown with a hit."""
+    line_characters: int = 2_000
+    """Code points of a line shown by a read; a longer line is cut, and said to be."""
+    hash_bytes: int = 64 << 20
+    """A larger file is named by a cheap `rev:` token instead of a hash of its bytes."""
+    text_bytes: int = 16 << 20
+    """Text of one file that is held whole, for its outline."""
     query_seconds: float = 30.0
     """A query past this answers with what it has and a cursor."""
     pattern_seconds: float = 5.0
@@ -51,6 +59,8 @@ class Limits:
     parse_bytes: int = 1 << 20
     parse_header_bytes: int = 2 << 20
     """The same for C headers, and for one file whose outline a person asks for."""
+    parse_line_scan_bytes: int = 8 << 20
+    """How much of a file over the limit is scanned line by line for headings and macros."""
     parse_seconds: float = 1.0
     """Time of the parse itself."""
     outline_seconds: float = 3.0

@@ -1,0 +1,376 @@
+"""One open file as a query sees it: its bytes as they are now, how they spell text, where its lines begin.
+
+Promise: what a `Source` tells (format, lines, hash) is true of the bytes it reads, whatever the index remembers: facts
+of the index are taken only when its fingerprint is that of the open file, and otherwise made anew. A large file is
+never held whole; the one pass that finds its lines keeps 17 bytes a block (3.7 MB for 10 GB), and is remembered, so
+that the next read of the same bytes costs one block. A file that is rewritten or cut while it is read is read again
+(`steadily`), never answered from two states at once.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from hashlib import blake2b, sha256
+from typing import Final, Generic, TypeAlias, TypeVar
+
+import apsw
+
+from linedex.content import languages
+from linedex.content.folding import utf8_text
+from linedex.content.lines import LineEnds, LineIndex
+from linedex.errors import BinaryFile, ChangedWhileRead
+from linedex.files import fingerprint as fingerprints
+from linedex.files import text_format
+from linedex.files.names import display
+from linedex.files.roots import Root
+from linedex.limits import Limits
+from linedex.model import Change, FileId, FileState, Fingerprint, LineCount, RelPath, TextFormat
+from linedex.store import files, signatures
+from linedex.store.catalogue import Catalogue
+from linedex.store.database import unusable
+
+T = TypeVar("T")
+
+_ATTEMPTS: Final = 5
+_EDGE: Final = 64 << 10
+"""Bytes at either end that a `rev:` token covers."""
+_LANGUAGE_BYTES: Final = 64 << 10
+_HASH_DIGITS: Final = 16
+_HASH_STEP: Final = 1 << 20
+
+
+class _Remembered(Generic[T]):
+    """The facts last made of files that the index did not know, by fingerprint; the oldest makes room."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._facts: OrderedDict[object, T] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def get(self, key: object, make: Callable[[], T], *, keep: bool) -> T:
+        """Return the fact under `key`, made and, if `keep`, remembered when there is none."""
+        with self._guard:
+            if key in self._facts:
+                self._facts.move_to_end(key)
+                return self._facts[key]
+        made = make()
+        if keep:
+            with self._guard:
+                self._facts[key] = made
+                if len(self._facts) > self._capacity:
+                    self._facts.popitem(last=False)
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class LineLengths:
+    """How long the lines of a file are, in bytes without their ends: how many are over a bound, and the longest."""
+
+    long_lines: int
+    longest: int
+
+
+# True of bytes, not of an index: one memory serves every index of the process. 10 GB of log take 3.7 MB of lines.
+_Spelling: TypeAlias = tuple[TextFormat, str]
+_SPELLINGS: Final = _Remembered[_Spelling](512)
+_LINES: Final = _Remembered[LineIndex](16)
+_HASHES: Final = _Remembered[str](512)
+_LENGTHS: Final = _Remembered[LineLengths](512)
+
+
+class Source:
+    """One open file.
+
+    Attributes:
+        path: where it is below its root.
+        limits: the bounds of reading it.
+        fingerprint: of the state that is being answered from.
+        format: how its bytes spell text.
+        language: its language, "" when unknown.
+        place: its place in the catalogue if the index knows exactly this state of it, else -1.
+    """
+
+    path: RelPath
+    limits: Limits
+    fingerprint: Fingerprint
+    format: TextFormat
+    language: str
+    place: int
+
+    def __init__(
+        self, descriptor: int, path: RelPath, catalogue: Catalogue, db: apsw.Connection | None, limits: Limits
+    ) -> None:
+        """Look at the file behind `descriptor`, which stays the caller's to close; see `opened`."""
+        self.path = path
+        self.limits = limits
+        self._descriptor = descriptor
+        self._catalogue = catalogue
+        self._db = db
+        self._look()
+
+    def _look(self) -> None:
+        """Take the file's state as it is now."""
+        for _ in range(_ATTEMPTS):
+            seen_ns = time.time_ns()
+            self.fingerprint = fingerprints.of(self._descriptor)
+            self._settled = not fingerprints.is_racy(self.fingerprint, seen_ns)
+            self._whole: bytes | None = None
+            self._line_index: LineIndex | None = None
+            self._hash = ""
+            try:
+                if self.size <= self.limits.large_file:
+                    self._whole = self._pread(0, self.size)
+                self.place = self._known_place()
+                self.format, self.language = self._spelling()
+            except ChangedWhileRead:
+                continue
+            return
+        raise self._restless()
+
+    def _known_place(self) -> int:
+        place = self._catalogue.index(self.path)
+        if place < 0:
+            return -1
+        row = self._catalogue.facts[place]
+        known = (
+            row["state"] != FileState.PENDING
+            and fingerprints.change(self._catalogue.fingerprint(place), self.fingerprint) is Change.UNCHANGED
+            and not fingerprints.is_racy(self.fingerprint, int(row["seen_ns"]))
+        )
+        return place if known else -1
+
+    def _spelling(self) -> _Spelling:
+        if self.place >= 0:
+            stored = self._catalogue.format(self.place)
+            if stored.binary or self._catalogue.facts["state"][self.place] == FileState.INDEXED:
+                return stored, self._catalogue.language(self.place)
+        return _SPELLINGS.get((self.fingerprint, self.path), self._detect, keep=self._settled)
+
+    def _detect(self) -> _Spelling:
+        found = text_format.detect(self.read, self.size)
+        if found.binary:
+            return found, ""
+        head = utf8_text(self.read(0, _LANGUAGE_BYTES), found)
+        at = max(found.bom, self.size - _LANGUAGE_BYTES)
+        at += -(at - found.bom) % 4  # a whole code unit in every encoding
+        tail = utf8_text(self.read(at, _LANGUAGE_BYTES), replace(found, bom=0))
+        return found, languages.detect(self.path, head, tail)
+
+    @property
+    def size(self) -> int:
+        """The file's size in bytes."""
+        return self.fingerprint.size
+
+    @property
+    def line_ends(self) -> LineEnds:
+        """How the file ends its lines."""
+        return LineEnds.of(self.format)
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Return up to `size` bytes from `offset`, fewer only where the file ended when it was opened.
+
+        Raises:
+            ChangedWhileRead: the file has become shorter since.
+        """
+        if self._whole is not None:
+            return self._whole[offset : offset + size]
+        return self._pread(offset, min(size, self.size - offset))
+
+    def _pread(self, offset: int, size: int) -> bytes:
+        parts: list[bytes] = []
+        while size > 0:
+            part = os.pread(self._descriptor, size, offset)
+            if not part:
+                raise self._restless()
+            parts.append(part)
+            offset += len(part)
+            size -= len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def demand_text(self) -> None:
+        """Do nothing if the file holds text.
+
+        Raises:
+            BinaryFile: it does not.
+        """
+        if self.format.binary:
+            raise BinaryFile(
+                f"{display(self.path)} is binary ({self.size:,} bytes), so it has no lines to show.",
+                "Use a tool for its format; get_overview tells its size and hash.",
+            )
+
+    @property
+    def fits(self) -> bool:
+        """Whether the file is small enough for `text`."""
+        return self.size <= max(self.limits.large_file, self.limits.text_bytes)
+
+    def text(self) -> bytes:
+        """Return the whole text as UTF-8 without BOM; only for a file that `fits`.
+
+        Raises:
+            ValueError: it does not fit.
+            ChangedWhileRead: the file has become shorter.
+        """
+        if not self.fits:
+            raise ValueError(f"{self.size} bytes are not to be held whole")
+        return utf8_text(self.read(0, self.size), self.format)
+
+    @property
+    def lines(self) -> LineIndex:
+        """Where the file's lines begin: from the index if it knows these bytes, else by reading them once.
+
+        Raises:
+            ChangedWhileRead: the file has become shorter.
+        """
+        if self._line_index is None:
+            if self._whole is not None:
+                self._line_index = self._build_lines()
+            else:
+                key = (self.fingerprint, self.format, self.limits)
+                self._line_index = _LINES.get(
+                    key, lambda: self._stored_lines() or self._build_lines(), keep=self._settled
+                )
+        return self._line_index
+
+    @property
+    def total_lines(self) -> LineCount:
+        """The number of its lines; a last line without an end counts."""
+        return self.lines.total
+
+    def _build_lines(self) -> LineIndex:
+        return LineIndex.build(self.read, self.size, self.format, self.limits)
+
+    def _stored_lines(self) -> LineIndex | None:
+        """Return the stored line index, if it is of these bytes."""
+        total = LineCount(int(self._catalogue.facts["lines"][self.place])) if self.place >= 0 else LineCount(0)
+        return self.stored(lambda db, file: signatures.line_index(db, file, self.size, total))
+
+    @property
+    def symbol_state(self) -> FileState:
+        """How far the index knows the symbols of these bytes."""
+        if self.place < 0:
+            return FileState.PENDING
+        return FileState(int(self._catalogue.facts["symbol_state"][self.place]))
+
+    def stored(self, ask: Callable[[apsw.Connection, FileId], T | None]) -> T | None:
+        """Return what `ask(db, file id)` finds, None when what is stored is not of exactly these bytes, or lost.
+
+        Head and tail of the file are compared too, so a state that only looks equal is not taken.
+        """
+        if self.place < 0 or self._db is None:
+            return None
+        file = FileId(int(self._catalogue.facts["id"][self.place]))
+        try:
+            mark = files.stored_fingerprint(self._db, file)
+            if mark is None or not mark.head:
+                return None
+            if fingerprints.change(mark, self.fingerprint) is not Change.UNCHANGED:
+                return None
+            return ask(self._db, file)
+        except apsw.Error as error:
+            if not unusable(error):
+                raise
+            return None
+
+    def hash(self) -> str:
+        """Return the first 16 hex digits of the SHA-256 of the file's bytes, or its `revision` if it is too large.
+
+        Raises:
+            ChangedWhileRead: the file has become shorter.
+        """
+        if not self._hash:
+            whole = self.size <= self.limits.hash_bytes
+            make = self._digest if whole else self._revision
+            self._hash = _HASHES.get((self.fingerprint, whole), make, keep=self._settled)
+        return self._hash
+
+    def _digest(self) -> str:
+        digest = sha256()
+        for offset in range(0, self.size, _HASH_STEP):
+            digest.update(self.read(offset, _HASH_STEP))
+        return digest.hexdigest()[:_HASH_DIGITS]
+
+    def _revision(self) -> str:
+        return revision(self.fingerprint, self.read)
+
+    def line_lengths(self, bound: int, measure: Callable[[Source, int], LineLengths]) -> LineLengths:
+        """Return how many lines are longer than `bound` bytes and the longest; `measure` is asked once a state."""
+        key = (self.fingerprint, self.format, bound)
+        return _LENGTHS.get(key, lambda: measure(self, bound), keep=self._settled)
+
+    def steadily(self, answer: Callable[[], T]) -> T:
+        """Return `answer()`, asked again if the file was rewritten or became shorter meanwhile.
+
+        A file that only grew is answered as it was when it was looked at.
+
+        Raises:
+            ChangedWhileRead: it changed each time.
+        """
+        for _ in range(_ATTEMPTS):
+            try:
+                found = answer()
+            except ChangedWhileRead:
+                self._look()
+                continue
+            if self._holds():
+                return found
+            self._look()
+        raise self._restless()
+
+    def _holds(self) -> bool:
+        now = fingerprints.from_stat(os.fstat(self._descriptor))
+
+        def read_now(offset: int, size: int) -> bytes:
+            return os.pread(self._descriptor, size, offset)
+
+        return fingerprints.change(self.fingerprint, now, read_now) is not Change.REWRITTEN
+
+    def _restless(self) -> ChangedWhileRead:
+        return ChangedWhileRead(
+            f"{display(self.path)} was rewritten or became shorter each time it was read.",
+            "Ask again when the program that writes it has finished.",
+        )
+
+
+@contextmanager
+def opened(
+    root: Root, path: RelPath, catalogue: Catalogue, db: apsw.Connection | None, limits: Limits
+) -> Iterator[Source]:
+    """Open a file for the time of a query.
+
+    Args:
+        root: the folder it is below; opens it without a gap between check and use.
+        path: where it is below `root`.
+        catalogue: what the index knows; facts of it are taken only when they are of the bytes that were opened.
+        db: a reading connection to the sidecar of `catalogue`, or None to do without.
+        limits: the bounds of reading.
+
+    Raises:
+        NotFound, NotAFile, Unreadable, OutsideRoots: as `Root.open`.
+        ChangedWhileRead: it was rewritten each time it was looked at.
+    """
+    descriptor = root.open(path)
+    try:
+        yield Source(descriptor, path, catalogue, db, limits)
+    finally:
+        os.close(descriptor)
+
+
+def revision(mark: Fingerprint, read: Callable[[int, int], bytes]) -> str:
+    """Return `rev:` and 16 hex digits that change whenever a large file does, without reading it whole.
+
+    Args:
+        mark: the file's fingerprint; its stat is what counts.
+        read: reads (offset, size) bytes of that state.
+    """
+    digest = blake2b(digest_size=_HASH_DIGITS // 2)
+    digest.update(repr((mark.device, mark.inode, mark.size, mark.mtime_ns, mark.ctime_ns)).encode())
+    digest.update(read(0, _EDGE))
+    digest.update(read(max(0, mark.size - _EDGE), _EDGE))
+    return f"rev:{digest.hexdigest()}"
