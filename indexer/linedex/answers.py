@@ -157,6 +157,7 @@ class SearchAnswer:
     Attributes:
         files: files with hits.
         total_hits: matching lines on this page, or in all for mode `count`.
+        matched_files: files with hits on this page, or in all for mode `count`, where `files` holds the first of them.
         near: whether the hits are near matches, given because there was no exact one.
         cursor: passes on to the next page, "" when there is none.
         coverage: how it came about.
@@ -164,6 +165,7 @@ class SearchAnswer:
 
     files: tuple[FileHits, ...]
     total_hits: int
+    matched_files: int
     near: bool
     cursor: str
     coverage: CoverageReport

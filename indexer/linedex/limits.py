@@ -50,6 +50,10 @@ class Limits:
     """Text of one file that is held whole, for its outline."""
     query_seconds: float = 30.0
     """A query past this answers with what it has and a cursor."""
+    near_seconds: float = 3.0
+    """Time spent on looking for near lines when nothing matches."""
+    near_similarity: float = 0.8
+    """Least similarity of a near line, 0 to 1."""
     pattern_seconds: float = 5.0
     """Time a backtracking pattern may take on one file."""
     pattern_length: int = 10_000

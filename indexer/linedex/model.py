@@ -88,6 +88,7 @@ class SkipReason(StrEnum):
     UNREADABLE = "unreadable"
     NOT_REGULAR = "not a regular file"
     VANISHED = "vanished while read"
+    NOT_ANALYSED = "could not be analysed"
     NO_LANGUAGE = "no known language"
     TOO_LARGE = "over the size limit"
     MINIFIED = "minified"

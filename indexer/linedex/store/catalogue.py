@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -165,6 +165,11 @@ class Catalogue:
         return Fingerprint(device, inode, size, mtime_ns, ctime_ns)
 
     @cached_property
+    def places_by_key(self) -> dict[bytes, int]:
+        """The place of each file by its key, for meeting many of them."""
+        return {key: place for place, key in enumerate(self.keys)}
+
+    @cached_property
     def _order_by_id(self) -> Indices:
         return np.argsort(self.facts["id"], kind="stable")
 
@@ -192,6 +197,10 @@ class Catalogue:
         known = changed[np.isin(changed["id"], facts["id"])]
         facts[self.places(known["id"])] = known
         return Catalogue(self.keys, facts, self.folder_keys, self.folder_facts, self.words, self.complete)
+
+    def completed(self) -> Catalogue:
+        """Return the same catalogue, said to hold the whole root."""
+        return replace(self, complete=True)
 
     def without(self, files: Iterable[int], folders: Iterable[int] = ()) -> Catalogue:
         """Return the catalogue without the files and folders of these ids."""

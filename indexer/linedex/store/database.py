@@ -89,6 +89,11 @@ class Sidecar:
                 return f"the index has another {key} version ({stored.get(key)}, this program writes {value})"
         return "" if stored.get("root") == self.root else f"the index belongs to {stored.get('root')}"
 
+    def look_again(self) -> None:
+        """For a process that does not write: find out whether the stored index can be used by now."""
+        if not self.writer:
+            self.problem = self._fault() if self.problem else ""
+
     def _connect(self, flags: int) -> apsw.Connection:
         db = apsw.Connection(str(self.path), flags=flags)
         db.set_busy_timeout(_BUSY_MS)
@@ -138,10 +143,15 @@ class Sidecar:
     def reading(self) -> Iterator[apsw.Connection]:
         """Give this thread's read-only connection inside one read transaction, so that all it reads is of one moment.
 
+        A reading inside another of the same thread shares its moment.
+
         Raises:
             apsw.Error: the stored index cannot be read (`unusable` tells those errors from others).
         """
         db = self._reader()
+        if not db.get_autocommit():
+            yield db
+            return
         db.execute("BEGIN")
         try:
             yield db

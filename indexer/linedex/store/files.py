@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import apsw
 import numpy as np
 
-from linedex.model import FileId, FileState, Fingerprint, Newline, TextFormat
+from linedex.model import FileId, FileState, Fingerprint, Newline, SkipReason, TextFormat
 from linedex.store.catalogue import FACTS, FOLDER_FACTS, STAT_FIELDS, Catalogue, Facts, Words, is_hidden, key_path
 
 ROOT_FOLDER = 1
@@ -50,6 +50,7 @@ class TextFacts:
         format: how its bytes spell text.
         language: its language, "" when unknown.
         lines: its number of lines.
+        outlined: whether its symbols are to be looked for.
     """
 
     file: FileId
@@ -60,6 +61,7 @@ class TextFacts:
     format: TextFormat
     language: str
     lines: int
+    outlined: bool = False
 
 
 def load(db: apsw.Connection) -> Catalogue:
@@ -154,6 +156,16 @@ def add(db: apsw.Connection, catalogue: Catalogue, folders: Sequence[FolderRow],
     )
 
 
+def add_named(db: apsw.Connection, catalogue: Catalogue, file: FileRow) -> Catalogue:
+    """Store one file with the folders around it, which no walk may have met; return the catalogue with them."""
+    folders = [FolderRow(b"", 0, 0)]
+    parent, _ = _split_key(file.key)
+    while parent:
+        folders.append(FolderRow(parent, 0, 0))
+        parent, _ = _split_key(parent)
+    return add(db, catalogue, folders, [file])
+
+
 def _default_numbers(words: Words) -> tuple[int, int, int]:
     return words.formats.number(TextFormat()), words.languages.number(""), words.reasons.number("")
 
@@ -183,6 +195,7 @@ def forget_content(db: apsw.Connection, files: Iterable[int]) -> None:
     """Drop what was stored of the content of files, before it is stored anew; their rows stay."""
     gone = [(file,) for file in files]
     db.executemany("UPDATE file_groups SET dead = dead + 1 WHERE id = (SELECT grp FROM files WHERE id = ?)", gone)
+    db.executemany("UPDATE files SET grp = NULL WHERE id = ?", gone)
     db.executemany("DELETE FROM delta WHERE file = ?", gone)
     db.executemany("DELETE FROM symbols WHERE file = ?", gone)
     db.executemany(
@@ -196,6 +209,7 @@ def forget_content(db: apsw.Connection, files: Iterable[int]) -> None:
 
 def mark_pending(db: apsw.Connection, catalogue: Catalogue, stats: Sequence[tuple[int, Fingerprint, int]]) -> Catalogue:
     """Store that files, given as (id, stat, seen_ns), hold bytes the index does not know; return the catalogue so."""
+    forget_content(db, [file for file, _, _ in stats])
     changed = catalogue.facts[catalogue.places(np.array([file for file, _, _ in stats], np.int64))].copy()
     for row, (_, stat, seen_ns) in zip(changed, stats, strict=True):
         for name in STAT_FIELDS:
@@ -223,6 +237,7 @@ def set_text(db: apsw.Connection, catalogue: Catalogue, texts: Sequence[TextFact
         stat = (mark.device, mark.inode, mark.size, mark.mtime_ns, mark.ctime_ns, text.seen_ns)
         row["device"], row["inode"], row["size"], row["mtime_ns"], row["ctime_ns"], row["seen_ns"] = stat
         row["state"], row["lines"] = text.state, text.lines
+        row["symbol_state"] = FileState.PENDING if text.outlined else FileState.SKIPPED
         row["format"] = words.formats.number(spelling)
         row["language"] = words.languages.number(text.language)
         row["reason"] = words.reasons.number(text.reason)
@@ -230,12 +245,14 @@ def set_text(db: apsw.Connection, catalogue: Catalogue, texts: Sequence[TextFact
             (
                 *(*stat, mark.head, mark.tail, text.state, text.reason),
                 *(spelling.encoding, spelling.bom, spelling.newline, spelling.final_newline),
-                *(text.language, text.lines, text.file),
+                *(text.language, text.lines),
+                *(int(row["symbol_state"]), "" if text.outlined else SkipReason.NO_LANGUAGE, text.file),
             )
         )
     db.executemany(
         "UPDATE files SET device = ?, inode = ?, size = ?, mtime_ns = ?, ctime_ns = ?, seen_ns = ?, head = ?, tail = ?,"
-        " state = ?, reason = ?, encoding = ?, bom = ?, newline = ?, final_newline = ?, language = ?, lines = ?"
+        " state = ?, reason = ?, encoding = ?, bom = ?, newline = ?, final_newline = ?, language = ?, lines = ?,"
+        " symbol_state = ?, symbol_note = ?"
         " WHERE id = ?",
         rows,
     )

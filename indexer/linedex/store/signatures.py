@@ -26,6 +26,7 @@ BLOCK_RUN = 2_048
 """Blocks of a large file that share a group."""
 _GROUP_SHIFT = 20
 _SMALLEST_GROUP = 64
+_DELTA_LIMIT = 1_000
 Ids: TypeAlias = npt.NDArray[np.uint32]
 
 
@@ -121,6 +122,11 @@ class ColumnWriter:
             for at in range(0, whole, capacity):
                 self._group(bits, columns[at : min(at + capacity, whole)])
             self._delay(bits, columns[whole:])
+
+    def worth_packing(self) -> bool:
+        """Return whether so many columns wait that a query would notice them."""
+        waiting: int = sum(self._waiting.values())
+        return waiting + sum(map(len, self._fresh.values())) >= _DELTA_LIMIT
 
     def capacity(self, bits: int) -> int:
         """Return how many columns of a size make a group."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import apsw
 
@@ -42,6 +42,20 @@ def humps(name: str) -> str:
     return "".join(word[0] for word in words).lower() if len(words) > 1 else ""
 
 
+SymbolRow: TypeAlias = tuple[int, int, str, str, int, int, int, int, int, int, int]
+"""A symbol on its way from a worker to its table: parent, kind's number, name, container, start and end line, start
+and end byte, line and column and byte of the name. Plain tuples: they cross a process border by the million."""
+
+
+def row_of(symbol: Symbol) -> SymbolRow:
+    """Return the row of a symbol; its signature is not stored."""
+    return (
+        *(symbol.parent, _NUMBERS[symbol.kind], symbol.name, symbol.container),
+        *(symbol.start_line, symbol.end_line, symbol.start_byte, symbol.end_byte),
+        *(symbol.line, symbol.column, symbol.name_byte),
+    )
+
+
 class SymbolWriter:
     """Writes the symbols of files, inside the caller's transactions."""
 
@@ -49,22 +63,25 @@ class SymbolWriter:
         self._db = db
         self._ids: dict[str, int] = {}
 
-    def put(self, file: FileId, symbols: Sequence[Symbol], note: str) -> None:
-        """Store the symbols of `file` in place of those it had, and why they are not whole, "" if they are."""
+    def put(self, file: FileId, rows: Sequence[SymbolRow], note: str) -> FileState:
+        """Store the symbols of `file` in place of those it had; return the state its symbols are in now.
+
+        Args:
+            file: the file's id.
+            rows: its symbols, in source order.
+            note: why they are not whole, "" if they are.
+        """
         self._db.execute("DELETE FROM symbols WHERE file = ?", (file,))
         self._db.executemany(
             "INSERT INTO symbols VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                (
-                    *(file, ordinal, symbol.parent, _NUMBERS[symbol.kind], self._name(symbol.name), symbol.container),
-                    *(symbol.start_line, symbol.end_line, symbol.start_byte, symbol.end_byte),
-                    *(symbol.line, symbol.column, symbol.name_byte),
-                )
-                for ordinal, symbol in enumerate(symbols)
+                (file, ordinal, parent, kind, self._name(name), *place)
+                for ordinal, (parent, kind, name, *place) in enumerate(rows)
             ),
         )
-        state = FileState.INDEXED if symbols or not note else FileState.SKIPPED
+        state = FileState.INDEXED if rows or not note else FileState.SKIPPED
         self._db.execute("UPDATE files SET symbol_state = ?, symbol_note = ? WHERE id = ?", (state, note, file))
+        return state
 
     def _name(self, name: str) -> int:
         number: Any = self._ids.get(name)

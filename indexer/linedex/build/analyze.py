@@ -1,0 +1,281 @@
+"""The worker's side of the text phase: bytes of files become facts, columns and blocks.
+
+Two tasks, both plain functions of one picklable job. `read_files` takes a batch of files: each small one comes back
+with its facts and its column, each large one with its facts and the ranges that `read_range` is then asked for.
+Nothing here knows the sidecar.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from linedex.content import languages
+from linedex.content.folding import fold, utf8_text
+from linedex.content.grams import (
+    BLOCK_GRAM,
+    FILE_GRAM,
+    MAX_BITS,
+    Bits,
+    column,
+    hash_grams,
+    starting_bits,
+)
+from linedex.content.lines import LineEnds, cut_blocks, cut_ranges
+from linedex.content.symbols import has_outline
+from linedex.errors import LinedexError
+from linedex.files import text_format
+from linedex.files.fingerprint import EDGE_BYTES, digest
+from linedex.files.fingerprint import of as fingerprint_of
+from linedex.files.roots import Root
+from linedex.limits import Limits
+from linedex.model import FileId, FileState, Fingerprint, RelPath, SkipReason, TextFormat
+from linedex.store.files import TextFacts
+from linedex.store.signatures import BlockColumns
+
+FILE_SPARSE = 0.15
+"""A file's column is halved while its load is under this."""
+BLOCK_BITS = 15
+"""Size of a block's column as it is made; the writer halves whole runs."""
+_EDGE_FOR_LANGUAGE = 4096
+_OVERLAP = 64
+"""Bytes past a cut inside a line that are hashed with the block before it, so that no gram falls between blocks."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFiles:
+    """A batch of files to be read.
+
+    Attributes:
+        root: the root folder.
+        files: id, path and recorded size of each.
+        limits: sizes.
+    """
+
+    root: str
+    files: tuple[tuple[FileId, RelPath, int], ...]
+    limits: Limits
+
+    @property
+    def bytes(self) -> int:
+        """Recorded size of the files together."""
+        return sum(size for _, _, size in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class LargeFile:
+    """A large file whose blocks are still to be made: its facts, its path and the ranges to ask for."""
+
+    facts: TextFacts
+    path: RelPath
+    ranges: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FilesRead:
+    """What a batch told: facts of all small and skipped files, columns (file, bits, packed), and the large files."""
+
+    facts: tuple[TextFacts, ...]
+    columns: tuple[tuple[FileId, int, Bits], ...]
+    large: tuple[LargeFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRange:
+    """A range of one large file to be cut into blocks.
+
+    Attributes:
+        root: the root folder.
+        file: id of the file.
+        path: where it is.
+        fingerprint: its state when the ranges were made; a file in another state gives no blocks.
+        format: how it spells text.
+        start: first byte.
+        end: byte after the last.
+        trigrams: whether the trigrams of the range are wanted too.
+        limits: sizes.
+    """
+
+    root: str
+    file: FileId
+    path: RelPath
+    fingerprint: Fingerprint
+    format: TextFormat
+    start: int
+    end: int
+    trigrams: bool
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class RangeRead:
+    """The blocks of a range, None when the file has changed meanwhile; `trigrams` is a packed column or None."""
+
+    blocks: BlockColumns | None
+    trigrams: Bits | None
+
+
+def read_files(job: ReadFiles) -> FilesRead:
+    """Read a batch of files and say what they hold."""
+    root = Root(job.root)
+    facts: list[TextFacts] = []
+    large: list[LargeFile] = []
+    folded: list[tuple[FileId, bytes]] = []
+    for file, path, _ in job.files:
+        seen = time.time_ns()
+        try:
+            descriptor = root.open(path)
+        except LinedexError as error:
+            facts.append(_skipped(file, seen, _reason_of(error)))
+            continue
+        try:
+            size = os.fstat(descriptor).st_size
+            if size > job.limits.large_file:
+                large_or_skipped = _survey_large(descriptor, file, path, seen, job.limits)
+                if isinstance(large_or_skipped, LargeFile):
+                    large.append(large_or_skipped)
+                else:
+                    facts.append(large_or_skipped)
+                continue
+            fact, text = _read_small(descriptor, file, path, seen)
+            facts.append(fact)
+            if text is not None:
+                folded.append((file, text))
+        except OSError:
+            facts.append(_skipped(file, seen, SkipReason.UNREADABLE))
+        finally:
+            os.close(descriptor)
+    return FilesRead(tuple(facts), _columns(folded), tuple(large))
+
+
+def _reason_of(error: LinedexError) -> SkipReason:
+    reasons = {"not_found": SkipReason.VANISHED, "not_a_file": SkipReason.NOT_REGULAR}
+    return reasons.get(error.code, SkipReason.UNREADABLE)
+
+
+def _skipped(file: FileId, seen: int, reason: SkipReason, fingerprint: Fingerprint | None = None) -> TextFacts:
+    mark = fingerprint or Fingerprint(0, 0, 0, 0, 0)
+    return TextFacts(file, mark, seen, FileState.SKIPPED, reason, TextFormat(binary=reason is SkipReason.BINARY), "", 0)
+
+
+def _read_small(descriptor: int, file: FileId, path: RelPath, seen: int) -> tuple[TextFacts, bytes | None]:
+    """Return the facts of a small file and its folded text, None when it holds no text."""
+    status = os.fstat(descriptor)
+    data = _read_all(descriptor, status.st_size)
+    mark = Fingerprint(
+        *(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns),
+        digest(data[:EDGE_BYTES]),
+        digest(data[-EDGE_BYTES:]),
+    )
+    spelling = text_format.detect_bytes(data)
+    if spelling.binary:
+        return _skipped(file, seen, SkipReason.BINARY, mark), None
+    text = utf8_text(data, spelling)
+    language = languages.detect(path, text[:_EDGE_FOR_LANGUAGE], text[-_EDGE_FOR_LANGUAGE:])
+    lines = text.count(b"\n") + (bool(text) and not text.endswith(b"\n"))
+    outlined = has_outline(language)
+    return TextFacts(file, mark, seen, FileState.INDEXED, "", spelling, language, lines, outlined), fold(text)
+
+
+def _read_all(descriptor: int, size: int) -> bytes:
+    """Return the bytes of a file that was `size` long a moment ago; what it has grown by since is left for later."""
+    data = os.read(descriptor, size) if size else b""
+    while len(data) < size and (more := os.read(descriptor, size - len(data))):
+        data += more
+    return data
+
+
+def _survey_large(descriptor: int, file: FileId, path: RelPath, seen: int, limits: Limits) -> LargeFile | TextFacts:
+    mark = fingerprint_of(descriptor)
+
+    def read(offset: int, size: int) -> bytes:
+        return os.pread(descriptor, min(size, mark.size - offset), offset)
+
+    spelling = text_format.detect(read, mark.size)
+    if spelling.binary:
+        return _skipped(file, seen, SkipReason.BINARY, mark)
+    edge = replace(spelling, bom=0)
+    head = utf8_text(read(spelling.bom, _EDGE_FOR_LANGUAGE), edge)
+    tail = utf8_text(read(max(0, mark.size - _EDGE_FOR_LANGUAGE), _EDGE_FOR_LANGUAGE), edge)
+    language = languages.detect(path, head, tail)
+    facts = TextFacts(file, mark, seen, FileState.INDEXED, "", spelling, language, 0, has_outline(language))
+    return LargeFile(facts, path, tuple(cut_ranges(read, spelling.bom, mark.size, LineEnds.of(spelling), limits)))
+
+
+def _columns(folded: list[tuple[FileId, bytes]]) -> tuple[tuple[FileId, int, Bits], ...]:
+    # one call of numpy for the batch: on small files its fixed cost would weigh more than the work
+    hashes = hash_grams(b"".join(text for _, text in folded), FILE_GRAM)
+    columns = []
+    start = 0
+    for file, text in folded:
+        count = max(0, len(text) - FILE_GRAM + 1)
+        bits, packed = column(hashes[start : start + count], bits=starting_bits(len(text)), sparse=FILE_SPARSE)
+        columns.append((file, bits, packed))
+        start += len(text)
+    return tuple(columns)
+
+
+def read_range(job: ReadRange) -> RangeRead:
+    """Cut one range of a large file into blocks and make their columns."""
+    try:
+        descriptor = Root(job.root).open(job.path)
+    except LinedexError:
+        return RangeRead(None, None)
+    try:
+        status = os.fstat(descriptor)
+        mark = job.fingerprint
+        if (status.st_ino, status.st_size, status.st_mtime_ns) != (mark.inode, mark.size, mark.mtime_ns):
+            return RangeRead(None, None)
+        data = os.pread(descriptor, job.end - job.start, job.start)
+        beyond = os.pread(descriptor, _OVERLAP, job.end)
+    except OSError:
+        return RangeRead(None, None)
+    finally:
+        os.close(descriptor)
+    if len(data) < job.end - job.start:
+        return RangeRead(None, None)
+    return _blocks(job, data, beyond)
+
+
+def _blocks(job: ReadRange, data: bytes, beyond: bytes) -> RangeRead:
+    ends = LineEnds.of(job.format)
+    inside = replace(job.format, bom=0)
+    starts, line_ends, ended, columns = [], [], [], []
+    seen = np.zeros(1 << MAX_BITS, np.bool_) if job.trigrams else None
+    for low, high, line_end in cut_blocks(data, job.start, ends, job.limits):
+        block = data[low:high]
+        starts.append(job.start + low)
+        line_ends.append(ends.count(block))
+        ended.append(line_end)
+        if not line_end:
+            block += data[high : high + _OVERLAP] or beyond
+        folded = fold(utf8_text(block, inside))
+        columns.append(column(hash_grams(folded, BLOCK_GRAM), bits=BLOCK_BITS, sparse=0)[1])
+        if seen is not None:
+            seen[(hash_grams(folded, FILE_GRAM) >> np.uint32(32 - MAX_BITS)).astype(np.intp)] = True
+    blocks = BlockColumns(
+        np.array(starts, np.int64),
+        np.array(line_ends, np.int64),
+        np.array(ended, np.bool_),
+        BLOCK_BITS,
+        np.stack(columns),
+    )
+    return RangeRead(blocks, None if seen is None else np.packbits(seen))
+
+
+def whole_column(trigrams: Bits | None) -> tuple[int, Bits]:
+    """Return the column of a large file as a whole, made of the trigrams of its ranges.
+
+    Without trigrams it is a column that every query passes, so that its blocks decide.
+    """
+    if trigrams is None:
+        return 8, np.full(1 << 5, 0xFF, np.uint8)
+    present = np.unpackbits(trigrams).astype(np.bool_)
+    bits = MAX_BITS
+    while bits > 8 and np.count_nonzero(present) < FILE_SPARSE * (1 << bits):
+        present = present[0::2] | present[1::2]
+        bits -= 1
+    return bits, np.packbits(present)

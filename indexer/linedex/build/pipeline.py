@@ -1,0 +1,116 @@
+"""The builder: brings one root's sidecar up to what is on disk, in phases, and can be stopped at any moment.
+
+First the catalogue, so that every file is known and can be answered by scanning; then the text, so that the index
+narrows; then the symbols. One thread runs it, the only one that writes; what it has committed it publishes as a new
+catalogue, and an interrupted build goes on where it was because a file is pending until its rows are there.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from linedex.answers import Phase
+from linedex.build.outliner import CrashPolicy
+from linedex.build.progress import Progress
+from linedex.build.symbol_phase import SymbolPhase
+from linedex.build.sync import Difference, difference
+from linedex.build.text_phase import TextPhase
+from linedex.files.ignore import WalkSettings
+from linedex.files.roots import Root
+from linedex.limits import Limits
+from linedex.store import files as file_rows
+from linedex.store.catalogue import Catalogue
+from linedex.store.database import Sidecar
+from linedex.store.files import FileRow
+
+_ROWS_A_COMMIT = 50_000
+
+
+class Builder:
+    """Builds and refreshes one sidecar."""
+
+    def __init__(
+        self,
+        root: Root,
+        sidecar: Sidecar,
+        settings: WalkSettings,
+        limits: Limits,
+        publish: Callable[[Catalogue], None],
+        policy: CrashPolicy,
+        added_languages: Path | None = None,
+    ) -> None:
+        """Take a sidecar that this process writes; `publish` is given every new catalogue, on the builder's thread."""
+        self.progress = Progress()
+        self._policy = policy
+        self._added_languages = added_languages
+        self._root = root
+        self._sidecar = sidecar
+        self._settings = settings
+        self._limits = limits
+        self._publish = publish
+        self._stop = threading.Event()
+
+    def stop(self) -> None:
+        """Ask a running build to end at the next committed batch; later builds end at once."""
+        self._stop.set()
+
+    def build(self, catalogue: Catalogue, *, walk: bool = True) -> Catalogue:
+        """Bring the sidecar up to date; return the catalogue afterwards.
+
+        Args:
+            catalogue: as the sidecar has it.
+            walk: whether to look at the whole root first; a loose index only reads what was named.
+        """
+        if walk:
+            catalogue = self._list(catalogue)
+        name = os.fsdecode(self._root.path)
+        parts = (name, self._sidecar, self._limits, self.progress, self._publish, self._stop)
+        if not self._stop.is_set():
+            catalogue = TextPhase(*parts).run(catalogue)
+        if not self._stop.is_set():
+            catalogue = SymbolPhase(*parts, self._policy, self._added_languages).run(catalogue)
+        if not self._stop.is_set():
+            self._sidecar.checkpoint(truncate=True)
+        return catalogue
+
+    def add(self, catalogue: Catalogue, row: FileRow) -> Catalogue:
+        """Store one file that somebody named and no walk meets; return the catalogue with it."""
+        with self._sidecar.transaction() as db:
+            catalogue = file_rows.add_named(db, catalogue, row)
+        self._publish(catalogue)
+        return catalogue
+
+    def _list(self, catalogue: Catalogue) -> Catalogue:
+        self.progress.begin(Phase.CATALOGUE)
+        found = difference(self._root, self._settings, catalogue)
+        catalogue = self._learn(catalogue, found)
+        sizes = catalogue.facts["size"]
+        self.progress.advance(len(catalogue), int(sizes.sum()), found=True)
+        took = self.progress.end()
+        if not self._stop.is_set() and not catalogue.complete:
+            with self._sidecar.transaction() as db:
+                file_rows.set_phase(db, "catalogue", took)
+            catalogue = catalogue.completed()
+            self._publish(catalogue)
+        return catalogue
+
+    def _learn(self, catalogue: Catalogue, found: Difference) -> Catalogue:
+        """Store a difference in bounded transactions: what is gone or changed first, then what is new."""
+        if found.gone or found.gone_folders or found.changed:
+            with self._sidecar.transaction() as db:
+                catalogue = file_rows.remove(db, catalogue, found.gone, found.gone_folders)
+                if found.changed:
+                    catalogue = file_rows.mark_pending(db, catalogue, found.changed)
+            self._publish(catalogue)
+        folders = found.folders
+        for at in range(0, max(len(found.files), len(folders) and 1), _ROWS_A_COMMIT):
+            if self._stop.is_set():
+                return catalogue
+            with self._sidecar.transaction() as db:
+                catalogue = file_rows.add(db, catalogue, folders, found.files[at : at + _ROWS_A_COMMIT])
+            folders = ()
+            self._publish(catalogue)
+        return catalogue

@@ -1,0 +1,74 @@
+"""The state of one index in numbers, for `index_status` and `linedex status`."""
+
+from __future__ import annotations
+
+import apsw
+import numpy as np
+
+from linedex.answers import IndexStatus
+from linedex.build.progress import Progress
+from linedex.model import FileState
+from linedex.store import signatures, symbols
+from linedex.store.catalogue import Catalogue
+from linedex.store.database import Sidecar
+
+FRESHNESS = "stat at each query"
+
+
+def status_of(
+    root: str,
+    catalogue: Catalogue,
+    progress: Progress,
+    db: apsw.Connection | None,
+    sidecar: Sidecar,
+    problems: tuple[str, ...],
+) -> IndexStatus:
+    """Return the state of an index.
+
+    Args:
+        root: its folder.
+        catalogue: what it knows.
+        progress: of the build that runs or ran last.
+        db: a reading connection, None when the stored index cannot be used.
+        sidecar: where it is stored.
+        problems: what is wrong.
+    """
+    phase, phases = progress.snapshot()
+    facts = catalogue.facts
+    indexed = facts["state"] == FileState.INDEXED
+    skipped: dict[str, int] = {}
+    for number, count in zip(
+        *np.unique(facts["reason"][facts["state"] == FileState.SKIPPED], return_counts=True), strict=True
+    ):
+        skipped[catalogue.words.reasons.value(int(number))] = int(count)
+    total, by_state = symbols.counts(db) if db is not None else (0, {})
+    symbol_skipped: dict[str, int] = {}
+    for (state, note), count in by_state.items():
+        if state == FileState.SKIPPED:
+            reason = note.partition(":")[0] if not note.startswith("not outlined:") else _kind_of(note)
+            symbol_skipped[reason] = symbol_skipped.get(reason, 0) + count
+    return IndexStatus(
+        root=root,
+        phase=phase,
+        progress=phases,
+        files=len(catalogue),
+        indexed=int(np.count_nonzero(indexed)),
+        pending=catalogue.count(FileState.PENDING),
+        skipped=skipped,
+        text_bytes=int(facts["size"][indexed].sum()),
+        symbols=total,
+        symbol_files=sum(count for (state, _), count in by_state.items() if state == FileState.INDEXED),
+        symbol_pending=sum(count for (state, _), count in by_state.items() if state == FileState.PENDING),
+        symbol_skipped=symbol_skipped,
+        sidecar_bytes=sidecar.size(),
+        signature_bytes=signatures.signature_bytes(db) if db is not None else 0,
+        writer=sidecar.writer,
+        freshness=FRESHNESS,
+        problems=problems,
+    )
+
+
+def _kind_of(note: str) -> str:
+    """Return a note without its figures, so that files left out for one reason are counted together."""
+    text = note.removeprefix("not outlined:").strip()
+    return "over the size limit" if "over the limit of" in text else text.partition("(")[0].strip()

@@ -1,0 +1,207 @@
+"""The symbol phase: every indexed file whose language has an outline is parsed by a worker, and its rows are stored.
+
+A parser that hangs, crashes or eats memory costs its file the outline: the reason is stored with the file, tied to the
+bytes that caused it, and it is not tried again until they change.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from linedex.answers import Phase
+from linedex.build.outliner import CrashPolicy, prepare_worker, refusal, switched_off
+from linedex.build.progress import Progress
+from linedex.build.workers import Failure, Pool
+from linedex.content.folding import utf8_text
+from linedex.content.symbols import extract
+from linedex.errors import LinedexError
+from linedex.files.roots import Root
+from linedex.limits import Limits
+from linedex.model import FileId, FileState, Fingerprint, RelPath, TextFormat
+from linedex.store import files as file_rows
+from linedex.store.catalogue import Catalogue
+from linedex.store.database import Sidecar
+from linedex.store.symbols import SymbolRow, SymbolWriter, row_of
+
+_BATCH_FILES = 32
+_BATCH_BYTES = 256 << 10
+_COMMIT_SYMBOLS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class ParseFile:
+    """One file to be parsed: where it is, in which state, how it spells text, and its language."""
+
+    root: str
+    file: FileId
+    path: RelPath
+    fingerprint: Fingerprint
+    format: TextFormat
+    language: str
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFile:
+    """The stored symbols of a file and why they are not whole; `changed` when it is not the file that was meant."""
+
+    rows: tuple[SymbolRow, ...] = ()
+    note: str = ""
+    changed: bool = False
+
+
+_Done: TypeAlias = tuple[FileId, tuple[SymbolRow, ...], str]
+
+
+def parse_file(job: ParseFile) -> ParsedFile:
+    """Extract the symbols of one file, in a worker."""
+    try:
+        descriptor = Root(job.root).open(job.path)
+    except LinedexError:
+        return ParsedFile(changed=True)
+    try:
+        status = os.fstat(descriptor)
+        mark = job.fingerprint
+        if (status.st_ino, status.st_size, status.st_mtime_ns) != (mark.inode, mark.size, mark.mtime_ns):
+            return ParsedFile(changed=True)
+        # larger files give only what a line scan finds, and say so; they are not read whole for it
+        data = os.pread(descriptor, job.limits.parse_line_scan_bytes, 0)
+    except OSError:
+        return ParsedFile(changed=True)
+    finally:
+        os.close(descriptor)
+    extraction = extract(utf8_text(data, job.format), job.language, job.limits, full=False)
+    return ParsedFile(tuple(map(row_of, extraction.symbols)), extraction.note)
+
+
+class SymbolPhase:
+    """Parses all files of one root whose symbols are pending."""
+
+    def __init__(
+        self,
+        root: str,
+        sidecar: Sidecar,
+        limits: Limits,
+        progress: Progress,
+        publish: Callable[[Catalogue], None],
+        stop: threading.Event,
+        policy: CrashPolicy,
+        added_languages: Path | None,
+    ) -> None:
+        self._root = root
+        self._sidecar = sidecar
+        self._limits = limits
+        self._progress = progress
+        self._publish = publish
+        self._stop = stop
+        self._policy = policy
+        self._added_languages = added_languages
+
+    def run(self, catalogue: Catalogue) -> Catalogue:
+        """Parse what is pending in `catalogue`; return the catalogue afterwards."""
+        facts = catalogue.facts
+        waiting = (facts["state"] == FileState.INDEXED) & (facts["symbol_state"] == FileState.PENDING)
+        pending = np.flatnonzero(waiting)
+        if not len(pending):
+            return catalogue
+        self._progress.begin(Phase.SYMBOLS, len(pending), int(facts["size"][pending].sum()))
+        self._catalogue = catalogue
+        self._off: list[int] = []
+        writer = SymbolWriter(self._sidecar.write)
+        done: list[_Done] = []
+        held, since = 0, time.monotonic()
+        pool: Pool[ParseFile, ParsedFile] = Pool(
+            parse_file,
+            workers=self._limits.workers,
+            item_seconds=self._limits.outline_seconds,
+            memory_bytes=self._limits.outline_memory,
+            setup=partial(prepare_worker, self._added_languages),
+        )
+        with pool:
+            for job, outcome in pool.run(self._batches(pending.tolist())):
+                self._progress.advance(1, job.fingerprint.size)
+                rows, note = self._judge(job, outcome)
+                if rows is None:
+                    continue
+                done.append((job.file, rows, note))
+                held += len(rows)
+                if held >= _COMMIT_SYMBOLS or time.monotonic() - since >= self._limits.commit_seconds:
+                    self._commit(writer, done)
+                    done, held, since = [], 0, time.monotonic()
+                if self._stop.is_set():
+                    break
+        self._commit(writer, done)
+        self._leave_out(writer, self._off)
+        took = self._progress.end()
+        if not self._stop.is_set():
+            with self._sidecar.transaction() as db:
+                file_rows.set_phase(db, "symbols", took)
+        return self._catalogue
+
+    def _batches(self, pending: list[int]) -> Iterator[list[ParseFile]]:
+        batch: list[ParseFile] = []
+        held = 0
+        for place in pending:
+            catalogue = self._catalogue
+            language = catalogue.language(place)
+            if not self._policy.allows(language):
+                self._off.append(place)
+                continue
+            mark = catalogue.fingerprint(place)
+            batch.append(
+                ParseFile(
+                    self._root,
+                    FileId(int(catalogue.facts["id"][place])),
+                    catalogue.path(place),
+                    mark,
+                    catalogue.format(place),
+                    language,
+                    self._limits,
+                )
+            )
+            held += mark.size
+            if held >= _BATCH_BYTES or len(batch) >= _BATCH_FILES:
+                yield batch
+                batch, held = [], 0
+        if batch:
+            yield batch
+
+    def _judge(self, job: ParseFile, outcome: ParsedFile | Failure) -> tuple[tuple[SymbolRow, ...] | None, str]:
+        """Return the rows and the note to store, or None when the file changed and will be read again."""
+        failure = outcome if isinstance(outcome, Failure) else None
+        self._policy.record(job.language, failure)
+        if failure is not None:
+            return (), refusal(failure).note
+        assert not isinstance(outcome, Failure)
+        return (None, "") if outcome.changed else (outcome.rows, outcome.note)
+
+    def _leave_out(self, writer: SymbolWriter, places: list[int]) -> None:
+        """Store of files of a language that was switched off why they have no symbols."""
+        catalogue = self._catalogue
+        self._commit(
+            writer,
+            [
+                (FileId(int(catalogue.facts["id"][place])), (), switched_off(catalogue.language(place)).note)
+                for place in places
+            ],
+        )
+
+    def _commit(self, writer: SymbolWriter, done: list[_Done]) -> None:
+        if not done:
+            return
+        places = self._catalogue.places(np.array([file for file, _, _ in done], np.int64))
+        changed = self._catalogue.facts[places].copy()
+        with self._sidecar.transaction():
+            for row, (file, rows, note) in zip(changed, done, strict=True):
+                row["symbol_state"] = writer.put(file, rows, note)
+        self._catalogue = self._catalogue.with_facts(changed)
+        self._publish(self._catalogue)

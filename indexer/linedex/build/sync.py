@@ -1,0 +1,157 @@
+"""The look at the disk: what stands below a path now, against what the catalogue says of it.
+
+Promise: a file that `look` calls current had, a moment ago, the very stat its row was made from, and was not touched
+in the clock tick of that reading; everything else is new, changed or gone. Nothing is taken from an earlier look.
+"""
+
+from __future__ import annotations
+
+import stat
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from linedex.errors import NotFound
+from linedex.files.fingerprint import from_stat, suspects
+from linedex.files.ignore import IgnoreRules, WalkSettings
+from linedex.files.names import display
+from linedex.files.roots import Root
+from linedex.files.walk import is_hidden, walk
+from linedex.model import FileState, Fingerprint, RelPath
+from linedex.store.catalogue import Catalogue, Facts, path_key
+from linedex.store.files import FileRow, FolderRow
+from linedex.store.look import Look, NewFile
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What the catalogue has to learn to be true of the disk.
+
+    Attributes:
+        folders: folders it does not have.
+        files: files it does not have.
+        changed: files it has with other bytes: id, their stat, when it was taken in ns.
+        gone: ids of files that are no longer there.
+        gone_folders: ids of folders that are no longer there.
+    """
+
+    folders: tuple[FolderRow, ...] = ()
+    files: tuple[FileRow, ...] = ()
+    changed: tuple[tuple[int, Fingerprint, int], ...] = ()
+    gone: tuple[int, ...] = ()
+    gone_folders: tuple[int, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.folders or self.files or self.changed or self.gone or self.gone_folders)
+
+
+@dataclass
+class _Met:
+    """What a walk met, as columns."""
+
+    places: list[int] = field(default_factory=list)
+    stats: list[tuple[int, int, int, int]] = field(default_factory=list)
+    new: list[NewFile] = field(default_factory=list)
+    folders: list[FolderRow] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def look(root: Root, settings: WalkSettings, catalogue: Catalogue, scope: RelPath = RelPath(b"")) -> Look:
+    """Return what stands at or below `scope` now, against `catalogue`.
+
+    A file named by its path is found whether or not rules ignore it.
+
+    Raises:
+        NotFound: there is nothing at `scope`.
+        Unreadable: the system does not let us look.
+    """
+    return _look(root, settings, catalogue, scope)[0]
+
+
+def difference(root: Root, settings: WalkSettings, catalogue: Catalogue) -> Difference:
+    """Return what `catalogue` has to learn of the whole root."""
+    found, met = _look(root, settings, catalogue, RelPath(b""))
+    seen = time.time_ns()
+    facts = catalogue.facts
+    stale = ~found.current & ~found.gone
+    by_place = dict(zip(met.places, met.stats, strict=True))
+    changed = tuple(
+        (int(facts["id"][place]), Fingerprint(int(facts["device"][place]), *by_place[place]), seen)
+        for place in np.flatnonzero(stale).tolist()
+        if facts["state"][place] != FileState.PENDING
+    )
+    # a file that somebody named although rules ignore it is no part of the walk; it goes when it is gone
+    gone = np.flatnonzero(found.gone & ~facts["ignored"])
+    met_folders = {folder.key for folder in met.folders}
+    known_folders = set(catalogue.folder_keys)
+    return Difference(
+        tuple(folder for folder in met.folders if folder.key not in known_folders),
+        tuple(FileRow(new.key, new.stat, seen, new.ignored) for new in found.new),
+        changed,
+        tuple(facts["id"][gone].tolist()),
+        tuple(
+            folder
+            for key, folder in zip(catalogue.folder_keys, catalogue.folder_facts["id"].tolist(), strict=True)
+            if key not in met_folders
+        ),
+    )
+
+
+def _look(root: Root, settings: WalkSettings, catalogue: Catalogue, scope: RelPath) -> tuple[Look, _Met]:
+    began = time.perf_counter()
+    met = _Met()
+    low, high = catalogue.below(scope)
+    status = root.stat(scope)
+    if stat.S_ISDIR(status.st_mode):
+        _meet_folder(root, settings, catalogue, scope, met)
+    elif stat.S_ISREG(status.st_mode):
+        place = catalogue.index(scope)
+        if place >= 0:
+            met.places.append(place)
+            met.stats.append((status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+        else:
+            ignored = IgnoreRules(root, settings).is_ignored(scope, is_folder=False)
+            met.new.append(NewFile(path_key(scope), from_stat(status), is_hidden(scope), ignored))
+    else:
+        raise NotFound(f"`{display(scope)}` is neither a file nor a folder.", "Name a regular file or a folder.")
+    current, gone = _judge(catalogue.facts[low:high], low, met)
+    met.new.sort(key=lambda new: new.key)
+    seconds = time.perf_counter() - began
+    return Look(catalogue, scope, low, high, current, gone, tuple(met.new), seconds, tuple(met.problems)), met
+
+
+def _meet_folder(root: Root, settings: WalkSettings, catalogue: Catalogue, scope: RelPath, met: _Met) -> None:
+    known = catalogue.places_by_key
+    places, stats, new = met.places, met.stats, met.new
+    for folder in walk(root, settings, scope):
+        if folder.problem is not None or folder.status is None:
+            met.problems.append(f"{display(folder.path) or '.'}: {folder.problem}")
+            continue
+        key = path_key(folder.path)
+        met.folders.append(FolderRow(key, folder.status.st_mtime_ns, time.time_ns()))
+        prefix = key + b"\0" if key else b""
+        for name, status, hidden, ignored in folder.files:
+            place = known.get(prefix + name, -1)
+            if place >= 0:
+                places.append(place)
+                stats.append((status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+            else:
+                new.append(NewFile(prefix + name, from_stat(status), hidden, ignored))
+
+
+def _judge(facts: Facts, low: int, met: _Met) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return, for each known file in scope, whether its row is current and whether the file is gone."""
+    current = np.zeros(len(facts), np.bool_)
+    gone = np.ones(len(facts), np.bool_)
+    if met.places:
+        at = np.array(met.places, np.int64) - low
+        found = np.array(met.stats, np.uint64)
+        rows = facts[at]
+        same = np.ones(len(at), np.bool_)
+        for column, name in enumerate(("inode", "size", "mtime_ns", "ctime_ns")):
+            same &= found[:, column] == rows[name].astype(np.uint64)
+        current[at] = same & ~suspects(rows["mtime_ns"], rows["ctime_ns"], rows["seen_ns"])
+        gone[at] = False
+    return current, gone

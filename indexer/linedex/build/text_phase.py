@@ -1,0 +1,228 @@
+"""The text phase: every pending file is read by a worker, and what it holds is committed in bounded batches.
+
+Promise: after each commit the catalogue that queries see and the sidecar say the same, and stopping at any moment,
+even by `kill -9`, loses at most what was not committed yet; those files are still pending and are read again.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from linedex.answers import Phase
+from linedex.build.analyze import (
+    FILE_SPARSE,
+    FilesRead,
+    LargeFile,
+    RangeRead,
+    ReadFiles,
+    ReadRange,
+    read_files,
+    read_range,
+    whole_column,
+)
+from linedex.build.progress import Progress
+from linedex.build.workers import Failure, Pool
+from linedex.content.grams import Bits
+from linedex.limits import Limits
+from linedex.model import FileId, FileState, Fingerprint, SkipReason, TextFormat
+from linedex.store import files as file_rows
+from linedex.store.catalogue import Catalogue
+from linedex.store.database import Sidecar
+from linedex.store.files import TextFacts
+from linedex.store.signatures import BlockWriter, ColumnWriter, repack
+
+_TRIGRAM_LIMIT = 64 << 20
+"""Past this size the trigrams of a file say nothing any more, and its blocks decide alone."""
+
+
+@dataclass
+class _Batch:
+    """What waits for the next commit."""
+
+    facts: list[TextFacts] = field(default_factory=list)
+    size: int = 0
+    since: float = field(default_factory=time.monotonic)
+
+
+@dataclass
+class _Large:
+    """A large file on its way through the workers: its blocks, and the ranges that came out of order."""
+
+    blocks: BlockWriter
+    early: dict[int, RangeRead] = field(default_factory=dict)
+    next_range: int = 0
+    trigrams: Bits | None = None
+
+
+class TextPhase:
+    """Reads all pending files of one root."""
+
+    def __init__(
+        self,
+        root: str,
+        sidecar: Sidecar,
+        limits: Limits,
+        progress: Progress,
+        publish: Callable[[Catalogue], None],
+        stop: threading.Event,
+    ) -> None:
+        self._root = root
+        self._sidecar = sidecar
+        self._limits = limits
+        self._progress = progress
+        self._publish = publish
+        self._stop = stop
+        self._batch = _Batch()
+
+    def run(self, catalogue: Catalogue) -> Catalogue:
+        """Read what is pending in `catalogue`; return the catalogue afterwards."""
+        pending = np.flatnonzero(catalogue.facts["state"] == FileState.PENDING)
+        if not len(pending):
+            return catalogue
+        sizes = catalogue.facts["size"][pending]
+        self._progress.begin(Phase.TEXT, len(pending), int(sizes.sum()))
+        self._catalogue = catalogue
+        self._columns = ColumnWriter(self._sidecar.write, self._limits)
+        self._recorded = dict(zip(catalogue.facts["id"][pending].tolist(), sizes.tolist(), strict=True))
+        large = self._read_files(self._jobs(pending.tolist()))
+        if large and not self._stop.is_set():
+            self._read_large(large)
+        self._commit(last=not self._stop.is_set())
+        took = self._progress.end()
+        if not self._stop.is_set():
+            with self._sidecar.transaction() as db:
+                file_rows.set_phase(db, "text", took)
+        return self._catalogue
+
+    def _jobs(self, pending: list[int]) -> Iterator[ReadFiles]:
+        files: list[tuple[FileId, bytes, int]] = []
+        held = 0
+        catalogue = self._catalogue
+        for place, file, size in zip(
+            pending, catalogue.facts["id"][pending].tolist(), catalogue.facts["size"][pending].tolist(), strict=True
+        ):
+            weight = size if size <= self._limits.large_file else 0
+            if files and held + weight > self._limits.batch_bytes:
+                yield self._job(files)
+                files, held = [], 0
+            files.append((file, catalogue.path(place), size))
+            held += weight
+        if files:
+            yield self._job(files)
+
+    def _job(self, files: list[tuple[FileId, bytes, int]]) -> ReadFiles:
+        return ReadFiles(self._root, tuple(files), self._limits)  # type: ignore[arg-type]
+
+    def _read_files(self, jobs: Iterator[ReadFiles]) -> list[LargeFile]:
+        large: list[LargeFile] = []
+        alone: list[ReadFiles] = []
+        pool: Pool[ReadFiles, FilesRead] = self._pool(read_files)
+        with pool:
+            for job, outcome in pool.run([job] for job in jobs):
+                if isinstance(outcome, Failure):
+                    alone += [replace(job, files=(one,)) for one in job.files]
+                else:
+                    large += self._take(outcome)
+                if self._stop.is_set():
+                    return large
+            # a batch that failed is asked for file by file, so that only the culprit is left out
+            for job, outcome in pool.run([job] for job in alone):
+                if isinstance(outcome, Failure):
+                    self._give_up(job)
+                else:
+                    large += self._take(outcome)
+                if self._stop.is_set():
+                    break
+        return large
+
+    def _pool(self, task: Callable[[Any], Any]) -> Pool[Any, Any]:
+        return Pool(task, workers=self._limits.workers, item_seconds=self._limits.analyse_seconds)
+
+    def _give_up(self, job: ReadFiles) -> None:
+        for file, path, _ in job.files:
+            place = self._catalogue.index(path)
+            mark = self._catalogue.fingerprint(place) if place >= 0 else Fingerprint(0, 0, 0, 0, 0)
+            reason = SkipReason.NOT_ANALYSED
+            self._add(TextFacts(file, mark, time.time_ns(), FileState.SKIPPED, reason, TextFormat(), "", 0))
+
+    def _take(self, outcome: FilesRead) -> tuple[LargeFile, ...]:
+        for file, bits, column in outcome.columns:
+            self._columns.add(file, bits, column)
+        for facts in outcome.facts:
+            self._add(facts)
+        self._commit_if_due()
+        return outcome.large
+
+    def _add(self, facts: TextFacts) -> None:
+        size = self._recorded.get(facts.file, 0)
+        self._batch.facts.append(facts)
+        self._batch.size += size
+        self._progress.advance(1, size)
+
+    def _commit_if_due(self) -> None:
+        due = time.monotonic() - self._batch.since >= self._limits.commit_seconds
+        if due or self._batch.size >= self._limits.commit_bytes:
+            self._commit()
+
+    def _commit(self, *, last: bool = False) -> None:
+        batch, self._batch = self._batch, _Batch()
+        with self._sidecar.transaction() as db:
+            changed = file_rows.set_text(db, self._catalogue, batch.facts)
+            if last:
+                repack(db, self._columns)
+            self._columns.flush(pack=last and self._columns.worth_packing())
+        self._catalogue = self._catalogue.with_facts(changed)
+        self._publish(self._catalogue)
+
+    def _read_large(self, large: list[LargeFile]) -> None:
+        """Cut large files into blocks, a range at a time; each is committed when its last range has come."""
+        pool: Pool[ReadRange, RangeRead] = self._pool(read_range)
+        with pool:
+            for plan in large:
+                self._read_one_large(pool, plan)
+                if self._stop.is_set():
+                    return
+
+    def _read_one_large(self, pool: Pool[ReadRange, RangeRead], plan: LargeFile) -> None:
+        file = plan.facts.file
+        with self._sidecar.transaction() as db:
+            file_rows.forget_content(db, [file])
+        going = _Large(BlockWriter(db, file, sparse=FILE_SPARSE))
+        numbers = {start: number for number, (start, _) in enumerate(plan.ranges)}
+        for job, outcome in pool.run([self._range_job(plan, start, end)] for start, end in plan.ranges):
+            if isinstance(outcome, Failure) or outcome.blocks is None or self._stop.is_set():
+                # it changed while it was read: its row stays pending, so it is scanned, and read again later
+                with self._sidecar.transaction() as db:
+                    file_rows.forget_content(db, [file])
+                return
+            going.early[numbers[job.start]] = outcome
+            # runs are committed as they fill, so that no transaction grows with the file
+            with self._sidecar.transaction():
+                self._drain(going)
+        with self._sidecar.transaction():
+            lines = going.blocks.finish()
+        self._columns.add(file, *whole_column(going.trigrams))
+        self._add(replace(plan.facts, lines=lines))
+        self._commit_if_due()
+
+    def _range_job(self, plan: LargeFile, start: int, end: int) -> ReadRange:
+        facts = plan.facts
+        trigrams = facts.fingerprint.size <= _TRIGRAM_LIMIT
+        return ReadRange(
+            *(self._root, facts.file, plan.path, facts.fingerprint, facts.format, start, end, trigrams, self._limits)
+        )
+
+    @staticmethod
+    def _drain(going: _Large) -> None:
+        while (ready := going.early.pop(going.next_range, None)) is not None:
+            assert ready.blocks is not None
+            going.blocks.add(ready.blocks)
+            if ready.trigrams is not None:
+                going.trigrams = ready.trigrams if going.trigrams is None else going.trigrams | ready.trigrams
+            going.next_range += 1

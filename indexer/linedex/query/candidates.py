@@ -1,0 +1,141 @@
+"""Which files, and which blocks of large files, may hold a match: the part of a query that the index answers.
+
+Promise: nothing that holds a match is left out. A column with a bit missing proves that a gram is absent; a column
+with all bits set proves nothing, so what is named here is verified on bytes.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import apsw
+import numpy as np
+import numpy.typing as npt
+
+from linedex.content.grams import Bits, positions
+from linedex.model import FileId
+from linedex.query.gram_query import GramQuery, Op
+from linedex.store.signatures import BlockRun, DeltaColumns, Rows, block_runs, delta_columns, file_groups
+
+_BYTE = np.uint8(0xFF)
+
+
+def candidate_files(db: apsw.Connection, query: GramQuery) -> npt.NDArray[np.uint32] | None:
+    """Return the ids of the files whose column passes `query`, in no order; None when the query excludes nothing.
+
+    Args:
+        db: a reading connection.
+        query: the grams of the pattern, of the length that files' columns are made of.
+    """
+    if query.op is Op.ALL:
+        return None
+    rows = Rows(db)
+    found = []
+    for group in file_groups(db):
+        count = len(group.files)
+        passing = _GroupRows(rows, group.id, group.bits, count).evaluate(query)
+        if passing.any():
+            found.append(group.files[np.unpackbits(passing, count=count).astype(np.bool_)])
+    found += [waiting.files[_evaluate_delta(waiting, query)] for waiting in delta_columns(db)]
+    return np.concatenate(found) if found else np.empty(0, np.uint32)
+
+
+def candidate_blocks(
+    db: apsw.Connection, file: FileId, query: GramQuery
+) -> list[tuple[BlockRun, npt.NDArray[np.bool_]]]:
+    """Return the runs of a large file's blocks, each with which of its blocks may hold a part of a matching line.
+
+    A line that spans several blocks is judged by all of them together: its grams may be spread over them.
+
+    Args:
+        db: a reading connection.
+        file: the file's id.
+        query: the grams of the pattern, of the length that blocks' columns are made of.
+    """
+    rows = Rows(db)
+    runs = block_runs(db, file)
+    answers = []
+    for run, after in zip(runs, [*runs[1:], None], strict=True):
+        follows = after is not None and bool(after.continues[0])
+        answers.append((run, _passing_blocks(rows, run, query, follows=follows)))
+    return answers
+
+
+def _passing_blocks(rows: Rows, run: BlockRun, query: GramQuery, *, follows: bool) -> npt.NDArray[np.bool_]:
+    count = len(run.starts)
+    if query.op is Op.ALL:
+        return np.ones(count, np.bool_)
+    group = _GroupRows(rows, run.id, run.bits, count)
+    if not run.continues.any() and not follows:
+        return np.unpackbits(group.evaluate(query), count=count).astype(np.bool_)
+    # blocks that share a line: each gathers the bits of all blocks of its stretch before they are ANDed
+    joined = run.continues.copy()
+    joined[0] = False
+    firsts = np.flatnonzero(~joined)
+    spans = np.diff(np.append(firsts, count))
+    group.stretch = (firsts, spans)
+    passing = np.unpackbits(group.evaluate(query), count=count).astype(np.bool_)
+    # a stretch that leaves this run is not known whole
+    if run.continues[0]:
+        passing[: spans[0]] = True
+    if follows:
+        passing[firsts[-1] :] = True
+    return passing
+
+
+class _GroupRows:
+    """Evaluates queries over the columns of one group, all at once."""
+
+    def __init__(self, rows: Rows, group: int, bits: int, count: int) -> None:
+        self._rows = rows
+        self._group = group
+        self._bits = bits
+        self._count = count
+        self._width = -(-count // 8)
+        self.stretch: tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]] | None = None
+
+    def evaluate(self, query: GramQuery) -> Bits:
+        """Return which columns pass, eight to a byte."""
+        if query.op is Op.ALL:
+            return np.full(self._width, _BYTE)
+        if query.op is Op.NONE:
+            return np.zeros(self._width, np.uint8)
+        if query.op is Op.OR:
+            branches = [self._row(at) for at in positions(query.grams, self._bits)]
+            branches += [self.evaluate(part) for part in query.parts]
+            return reduce(np.bitwise_or, branches)
+        passing = np.full(self._width, _BYTE)
+        for at in positions(query.grams, self._bits):
+            passing = passing & self._row(at)
+            if not passing.any():
+                return passing
+        for part in query.parts:
+            passing = passing & self.evaluate(part)
+            if not passing.any():
+                return passing
+        return passing
+
+    def _row(self, position: int) -> Bits:
+        row = self._rows.row(self._group, self._count, position)
+        if self.stretch is None:
+            return row
+        firsts, spans = self.stretch
+        bits = np.unpackbits(row, count=self._count)
+        return np.packbits(np.repeat(np.maximum.reduceat(bits, firsts), spans))
+
+
+def _evaluate_delta(waiting: DeltaColumns, query: GramQuery) -> npt.NDArray[np.bool_]:
+    def has(position: int) -> npt.NDArray[np.bool_]:
+        bit = np.uint8(0x80 >> (position & 7))
+        found: npt.NDArray[np.bool_] = (waiting.columns[:, position >> 3] & bit) != 0
+        return found
+
+    def admits(part: GramQuery) -> npt.NDArray[np.bool_]:
+        if part.op is Op.ALL:
+            return np.ones(len(waiting.files), np.bool_)
+        if part.op is Op.NONE:
+            return np.zeros(len(waiting.files), np.bool_)
+        parts = [has(at) for at in positions(part.grams, waiting.bits)] + [admits(inner) for inner in part.parts]
+        return reduce(np.logical_and if part.op is Op.AND else np.logical_or, parts)
+
+    return admits(query)

@@ -1,0 +1,77 @@
+"""Cursors: where a page stopped, bound to the query and the file it stopped in.
+
+A cursor is opaque to its holder, short, and refused with a reason when it is used with another query, or when the file
+it points into was replaced since. It stays valid while that file grows.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from dataclasses import dataclass, fields
+from hashlib import blake2b
+
+from linedex.answers import SearchRequest
+from linedex.errors import BadCursor
+from linedex.model import LineNumber
+
+_PAGING = {"cursor", "max_hits", "brute"}
+_AGAIN = "Repeat the search without cursor."
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where to go on.
+
+    Attributes:
+        key: of the file to go on with.
+        line: the last line of it that was given, 0 for none.
+        inode: of that file when it was given.
+        size: of that file then, in bytes.
+    """
+
+    key: bytes
+    line: LineNumber
+    inode: int
+    size: int
+
+    def check(self, inode: int, size: int) -> None:
+        """Raise unless the file is the one the cursor was made in, perhaps grown.
+
+        Raises:
+            BadCursor: it is another file, or it has shrunk.
+        """
+        if self.line and (inode != self.inode or size < self.size):
+            raise BadCursor("The file this cursor points into was rotated or rewritten.", _AGAIN)
+
+
+def _digest(request: SearchRequest) -> str:
+    asked = [repr(getattr(request, field.name)) for field in fields(request) if field.name not in _PAGING]
+    return blake2b("\0".join(asked).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+
+def encode(request: SearchRequest, cursor: Cursor) -> str:
+    """Return the cursor as text, for this request."""
+    key = base64.urlsafe_b64encode(cursor.key).decode()
+    body = json.dumps([_digest(request), key, cursor.line, cursor.inode, cursor.size], separators=(",", ":"))
+    return base64.urlsafe_b64encode(body.encode()).decode().rstrip("=")
+
+
+def decode(request: SearchRequest) -> Cursor | None:
+    """Return the request's cursor, None when it has none.
+
+    Raises:
+        BadCursor: it is no cursor, or one of another query.
+    """
+    if not request.cursor:
+        return None
+    try:
+        padded = request.cursor + "=" * (-len(request.cursor) % 4)
+        digest, key, line, inode, size = json.loads(base64.urlsafe_b64decode(padded.encode("ascii")))
+        cursor = Cursor(base64.urlsafe_b64decode(key.encode("ascii")), LineNumber(int(line)), int(inode), int(size))
+    except (ValueError, TypeError, AttributeError, binascii.Error, RecursionError) as error:
+        raise BadCursor("This is not a cursor of linedex.", _AGAIN) from error
+    if digest != _digest(request):
+        raise BadCursor("The cursor belongs to another query or other options.", _AGAIN)
+    return cursor

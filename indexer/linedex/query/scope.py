@@ -1,0 +1,179 @@
+"""Which of the files that a look found are asked: filters on names, languages, hidden and ignored files."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from linedex.answers import SearchRequest
+from linedex.content import languages
+from linedex.model import FileState
+from linedex.query.verify import Entry
+from linedex.store.catalogue import Catalogue, is_hidden, key_path
+from linedex.store.look import Look, NewFile
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The files a request asks, by how they are answered.
+
+    Attributes:
+        look: where they come from.
+        indexed: for each known file of the look, whether the index may answer for it.
+        scanned: for each, whether it must be read because the index does not know its present bytes.
+        new: files the index does not have.
+        skipped: files that hold no text or cannot be read, by reason.
+    """
+
+    look: Look
+    indexed: npt.NDArray[np.bool_]
+    scanned: npt.NDArray[np.bool_]
+    new: tuple[NewFile, ...]
+    skipped: dict[str, int]
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The catalogue the look was made against."""
+        return self.look.catalogue
+
+    def entries(self, passing: npt.NDArray[np.bool_]) -> list[Entry]:
+        """Return the files to verify in path order: those that pass, and all that must be read.
+
+        Args:
+            passing: for each known file of the look, whether the index lets it pass.
+        """
+        places = np.flatnonzero((self.indexed & passing) | self.scanned)
+        current = self.look.current[places].tolist()
+        keys, low = self.catalogue.keys, self.look.low
+        known = [Entry(keys[low + at], low + at, now) for at, now in zip(places.tolist(), current, strict=True)]
+        if not self.new:
+            return known
+        return sorted(known + [Entry(new.key, -1, current=False) for new in self.new], key=lambda entry: entry.key)
+
+
+def scope_of(look: Look, request: SearchRequest) -> Scope:
+    """Return the files of `look` that `request` asks. A file that is the scope itself is asked whatever its name."""
+    catalogue = look.catalogue
+    facts = catalogue.facts[look.low : look.high]
+    named = bool(look.scope) and (catalogue.index(look.scope) >= 0 or any(_is_scope(new, look) for new in look.new))
+    asked = ~look.gone
+    new = look.new
+    if not named:
+        if not request.include_hidden:
+            asked &= ~(_hidden_below(catalogue, look) if is_hidden(look.scope) else facts["hidden"])
+            new = tuple(file for file in new if not _hidden_name(file.key, look.scope))
+        if not request.include_ignored:
+            asked &= ~facts["ignored"]
+            new = tuple(file for file in new if not file.ignored)
+        wanted = name_filter(request.include, request.exclude)
+        if wanted is not None:
+            names = catalogue.keys[look.low : look.high]
+            asked &= np.fromiter((wanted(key) for key in names), np.bool_, len(names))
+            new = tuple(file for file in new if wanted(file.key))
+    if request.language:
+        language = languages.canonical(request.language)
+        number = catalogue.words.languages.find(language)
+        # a file the index does not know speaks by its name until it is read
+        by_name = np.fromiter(
+            (languages.detect(key_path(key)) == language for key in _keys_at(catalogue, look, asked & ~look.current)),
+            np.bool_,
+        )
+        speaks = (facts["language"] == number) & look.current
+        speaks[np.flatnonzero(asked & ~look.current)] = by_name
+        asked &= speaks
+        new = tuple(file for file in new if languages.detect(key_path(file.key)) == language)
+    state = facts["state"]
+    indexed = asked & look.current & (state == FileState.INDEXED)
+    left_out = asked & look.current & (state == FileState.SKIPPED)
+    skipped: dict[str, int] = {}
+    for at in np.flatnonzero(left_out).tolist():
+        reason = catalogue.reason(look.low + at)
+        skipped[reason] = skipped.get(reason, 0) + 1
+    return Scope(look, indexed, asked & ~indexed & ~left_out, new, skipped)
+
+
+def _is_scope(new: NewFile, look: Look) -> bool:
+    return key_path(new.key) == look.scope
+
+
+def _keys_at(catalogue: Catalogue, look: Look, mask: npt.NDArray[np.bool_]) -> Sequence[bytes]:
+    return [catalogue.keys[look.low + at] for at in np.flatnonzero(mask).tolist()]
+
+
+def _hidden_name(key: bytes, scope: bytes) -> bool:
+    """Say whether a component below the scope begins with a dot: who names a hidden folder means what is in it."""
+    below = b"\0" + key[len(scope) :].lstrip(b"\0")
+    return b"\0." in below
+
+
+def _hidden_below(catalogue: Catalogue, look: Look) -> npt.NDArray[np.bool_]:
+    keys = catalogue.keys[look.low : look.high]
+    return np.fromiter((_hidden_name(key, look.scope) for key in keys), np.bool_, len(keys))
+
+
+class NameFilter:
+    """Tells whether a file's key is let through by include and exclude globs.
+
+    A glob without a slash is matched against the name, one with a slash against the path; `**` crosses folders.
+    """
+
+    def __init__(self, include: tuple[str, ...], exclude: tuple[str, ...]) -> None:
+        self._include = _compiled(include)
+        self._exclude = _compiled(exclude)
+
+    def __call__(self, key: bytes) -> bool:
+        """Tell whether the file of this key is let through."""
+        if self._include is not None and self._include.match(b"/" + key.replace(b"\0", b"/")) is None:
+            return False
+        return self._exclude is None or self._exclude.match(b"/" + key.replace(b"\0", b"/")) is None
+
+
+def name_filter(include: tuple[str, ...], exclude: tuple[str, ...]) -> NameFilter | None:
+    """Return the filter of these globs, None when they let everything through."""
+    include = tuple(glob for glob in include if glob)
+    exclude = tuple(glob for glob in exclude if glob)
+    if "*" in include:
+        include = ()
+    return NameFilter(include, exclude) if include or exclude else None
+
+
+def _compiled(globs: tuple[str, ...]) -> re.Pattern[bytes] | None:
+    if not globs:
+        return None
+    return re.compile("|".join(map(_glob_pattern, globs)).encode("utf-8", "surrogateescape"), re.DOTALL)
+
+
+def _glob_pattern(glob: str) -> str:
+    """Return a pattern for `/` + path; `*` and `?` stop at a slash unless the glob has none of its own."""
+    if "/" not in glob:
+        inner = fnmatch.translate(glob).removesuffix(r"\z").removesuffix(r"\Z").removeprefix("(?s:").removesuffix(")")
+        return rf"(?:.*/)?(?=[^/]*\Z){inner}\Z"
+    pieces = []
+    at = 0
+    body = glob.strip("/") + ("/**" if glob.endswith("/") else "")
+    while at < len(body):
+        if body.startswith("**/", at):
+            pieces.append("(?:.*/)?")
+            at += 3
+        elif body.startswith("**", at):
+            pieces.append(".*")
+            at += 2
+        elif body[at] == "*":
+            pieces.append("[^/]*")
+            at += 1
+        elif body[at] == "?":
+            pieces.append("[^/]")
+            at += 1
+        elif body[at] == "[" and (close := body.find("]", at + 2)) > 0:
+            inside = body[at + 1 : close].replace("\\", "\\\\")
+            pieces.append("[" + ("^" + inside[1:] if inside[0] in "!^" else inside) + "]")
+            at = close + 1
+        else:
+            pieces.append(re.escape(body[at]))
+            at += 1
+    return "/" + "".join(pieces) + r"\Z"

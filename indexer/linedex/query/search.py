@@ -1,0 +1,232 @@
+"""Search: plan, candidates, verification, page.
+
+Promise: the hits of a complete answer are those that reading every file in scope gives; an answer that is less says
+how much less. Files come in path order, lines in line order, and a cursor goes on exactly behind the last hit given.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from dataclasses import dataclass, field, replace
+
+import apsw
+import numpy as np
+import numpy.typing as npt
+
+from linedex.answers import (
+    Coverage,
+    CoverageReport,
+    FileHits,
+    Hit,
+    OutputMode,
+    SearchAnswer,
+    SearchRequest,
+)
+from linedex.content.grams import FILE_GRAM
+from linedex.errors import BadArgument
+from linedex.files.roots import Root
+from linedex.limits import Limits
+from linedex.model import FileId, LineNumber
+from linedex.query import cursor as cursors
+from linedex.query.candidates import candidate_files
+from linedex.query.cursor import Cursor
+from linedex.query.enclosing import breadcrumbs
+from linedex.query.gram_query import Op
+from linedex.query.plan import plan_request
+from linedex.query.scope import scope_of
+from linedex.query.verify import Entry, Verifier
+from linedex.store.catalogue import key_path
+from linedex.store.look import Look
+
+
+@dataclass
+class _Page:
+    """What has been found so far, and where the page stopped."""
+
+    files: list[FileHits] = field(default_factory=list)
+    hits: int = 0
+    matched_files: int = 0
+    verified: int = 0
+    stop: Cursor | None = None
+
+
+class Search:
+    """One search over one look at the disk."""
+
+    def __init__(
+        self, root: Root, look: Look, request: SearchRequest, limits: Limits, db: apsw.Connection | None
+    ) -> None:
+        """Prepare the search; `db` is a reading connection, None when the index cannot be asked.
+
+        Raises:
+            BadPattern, BadCursor, BadArgument: the request cannot be answered.
+        """
+        if request.max_hits < 1:
+            raise BadArgument("`max_hits` is below 1.", "Ask for at least one hit.")
+        self._began = time.perf_counter()
+        self._look = look
+        self._request = request
+        self._limits = limits
+        self._db = None if request.brute else db
+        self._deadline = time.monotonic() + limits.query_seconds
+        self._cursor = cursors.decode(request)
+        self._verifier = Verifier(root, look.catalogue, self._db, request, limits, self._deadline)
+        self._scope = scope_of(look, request)
+        self._plan = plan_request(request, FILE_GRAM)
+
+    def run(self) -> SearchAnswer:
+        """Return one page of the answer."""
+        passing, narrowed = self._passing()
+        entries = self._scope.entries(passing)
+        if self._cursor is not None:
+            entries = entries[bisect_left(entries, self._cursor.key, key=lambda entry: entry.key) :]
+        page = _Page()
+        match self._request.mode:
+            case OutputMode.MATCHES:
+                self._collect_hits(entries, page)
+            case OutputMode.FILES:
+                self._collect_files(entries, page)
+            case OutputMode.COUNT:
+                self._count(entries, page)
+        return self._answer(page, narrowed=narrowed)
+
+    def _passing(self) -> tuple[npt.NDArray[np.bool_], bool]:
+        """Return which known files of the look the index lets pass, and whether it narrowed anything."""
+        everything = np.ones(len(self._scope.indexed), np.bool_)
+        if self._db is None or self._plan.op is Op.ALL or not self._scope.indexed.any():
+            return everything, False
+        found = candidate_files(self._db, self._plan)
+        if found is None:
+            return everything, False
+        passing = np.zeros(len(everything), np.bool_)
+        places = self._look.catalogue.places(found.astype(np.int64)) - self._look.low
+        passing[places[(places >= 0) & (places < len(passing))]] = True
+        return passing, True
+
+    def _out_of_time(self, page: _Page, entry: Entry) -> bool:
+        if time.monotonic() <= self._deadline and not self._verifier.outcome.late:
+            return False
+        self._verifier.outcome.late = True
+        if page.stop is None:
+            page.stop = self._cursor_at(entry, LineNumber(0))
+        return True
+
+    def _cursor_at(self, entry: Entry, line: LineNumber) -> Cursor:
+        if entry.place < 0:
+            new = next(new for new in self._look.new if new.key == entry.key)
+            return Cursor(entry.key, line, new.stat.inode, new.stat.size)
+        mark = self._look.catalogue.fingerprint(entry.place)
+        return Cursor(entry.key, line, mark.inode, mark.size)
+
+    def _resume_line(self, entry: Entry) -> LineNumber:
+        """Return the line of `entry` behind which this page begins."""
+        cursor = self._cursor
+        if cursor is None or cursor.key != entry.key:
+            return LineNumber(0)
+        now = self._cursor_at(entry, LineNumber(0))
+        cursor.check(now.inode, now.size)
+        return cursor.line
+
+    def _collect_hits(self, entries: list[Entry], page: _Page) -> None:
+        room = self._request.max_hits
+        for entry in entries:
+            if self._out_of_time(page, entry):
+                return
+            page.verified += 1
+            after = self._resume_line(entry)
+            hits: list[Hit] = []
+            more = False
+            for hit in self._verifier.hits(entry, after):
+                if len(hits) == room:
+                    more = True
+                    break
+                hits.append(hit)
+            room -= len(hits)
+            if hits:
+                page.hits += len(hits)
+                page.matched_files += 1
+                whole = not more and not after and not self._verifier.outcome.late
+                page.files.append(
+                    FileHits(key_path(entry.key), self._with_breadcrumbs(entry, hits), len(hits) if whole else None)
+                )
+            if more or self._verifier.outcome.late:
+                page.stop = self._cursor_at(entry, hits[-1].line if hits else after)
+                return
+
+    def _with_breadcrumbs(self, entry: Entry, hits: list[Hit]) -> tuple[Hit, ...]:
+        """Name the symbols around hits, only where the stored symbols are of the bytes that were matched."""
+        if not self._request.breadcrumbs or self._db is None or not entry.current or entry.place < 0:
+            return tuple(hits)
+        file = FileId(int(self._look.catalogue.facts["id"][entry.place]))
+        around = breadcrumbs(self._db, file, [hit.line for hit in hits])
+        return tuple(replace(hit, breadcrumb=around.get(hit.line, "")) for hit in hits)
+
+    def _collect_files(self, entries: list[Entry], page: _Page) -> None:
+        for entry in entries:
+            if self._out_of_time(page, entry):
+                return
+            if len(page.files) == self._request.max_hits:
+                page.stop = self._cursor_at(entry, LineNumber(0))
+                return
+            page.verified += 1
+            if self._verifier.matches(entry):
+                page.files.append(FileHits(key_path(entry.key), ()))
+        page.matched_files = page.hits = len(page.files)
+
+    def _count(self, entries: list[Entry], page: _Page) -> None:
+        for entry in entries:
+            if self._out_of_time(page, entry):
+                return
+            page.verified += 1
+            if count := self._verifier.count(entry):
+                page.hits += count
+                page.matched_files += 1
+                if len(page.files) < self._request.max_hits:
+                    page.files.append(FileHits(key_path(entry.key), (), count))
+
+    def _answer(self, page: _Page, *, narrowed: bool) -> SearchAnswer:
+        outcome = self._verifier.outcome
+        skipped = dict(self._scope.skipped)
+        for reason, count in outcome.skipped.items():
+            skipped[reason] = skipped.get(reason, 0) + count
+        notes = (*self._look.problems, *outcome.notes)
+        if outcome.late:
+            verdict = Coverage.DEADLINE
+        elif page.stop is not None:
+            verdict = Coverage.PAGE
+        else:
+            verdict = Coverage.PARTIAL if notes else Coverage.COMPLETE
+        indexed = int(np.count_nonzero(self._scope.indexed))
+        scanned = int(np.count_nonzero(self._scope.scanned)) + len(self._scope.new)
+        report = CoverageReport(
+            verdict,
+            by_index=indexed if narrowed else 0,
+            by_scan=scanned if narrowed else scanned + indexed,
+            verified=page.verified,
+            skipped=skipped,
+            notes=notes,
+            check_seconds=self._look.seconds,
+            seconds=time.perf_counter() - self._began,
+            plan=str(self._plan),
+        )
+        cursor = cursors.encode(self._request, page.stop) if page.stop is not None else ""
+        return SearchAnswer(tuple(page.files), page.hits, page.matched_files, False, cursor, report)  # noqa: FBT003
+
+
+def search(root: Root, look: Look, request: SearchRequest, limits: Limits, db: apsw.Connection | None) -> SearchAnswer:
+    """Return one page of the answer to `request` over the files of `look`.
+
+    Args:
+        root: the folder they are below.
+        look: what is on disk now, made for the request's scope.
+        request: what is asked.
+        limits: sizes and times.
+        db: a reading connection to the index, None to read everything.
+
+    Raises:
+        BadPattern: the pattern cannot be compiled.
+        BadCursor: the cursor is of another query, or its file was replaced.
+        BadArgument: an option has a value it cannot take.
+    """
+    return Search(root, look, request, limits, db).run()

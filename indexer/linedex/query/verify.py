@@ -1,0 +1,283 @@
+"""One file against one pattern: every hit that is reported was matched on bytes read now.
+
+Small files are read whole. Of a large one whose blocks the index knows only the stretches that pass are read, else all
+of it, in windows of whole lines. A line longer than a window is matched in overlapping pieces; what that cannot decide
+is said in `Outcome.notes`, never guessed.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import apsw
+
+from linedex.answers import Hit, SearchRequest
+from linedex.content.folding import lf_text
+from linedex.content.grams import BLOCK_GRAM
+from linedex.content.lines import LineEnds, Reader
+from linedex.errors import LinedexError, NotAFile, NotFound
+from linedex.files import fingerprint as fingerprints
+from linedex.files import text_format
+from linedex.files.names import display
+from linedex.files.roots import Root
+from linedex.limits import Limits
+from linedex.model import Change, FileId, FileState, LineNumber, SkipReason, TextFormat
+from linedex.query import excerpt
+from linedex.query.candidates import candidate_blocks
+from linedex.query.engines import PatternTimedOut
+from linedex.query.gram_query import Op
+from linedex.query.long_lines import LongLine, search_long_line
+from linedex.query.matcher import LineMatch, Matcher, compile_pattern
+from linedex.query.plan import plan_request
+from linedex.query.windows import Stretch, Window, passing_stretches, windows
+from linedex.store.catalogue import Catalogue, key_path
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file to be verified: its key, its place in the catalogue (-1 if new), and whether its row is current."""
+
+    key: bytes
+    place: int
+    current: bool
+
+
+@dataclass
+class Outcome:
+    """What befell the files of one query besides hits: skipped ones by reason, sentences, and whether time ran out."""
+
+    skipped: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    late: bool = False
+
+    def skip(self, reason: str) -> None:
+        """Count one file that could not be answered."""
+        self.skipped[reason] = self.skipped.get(reason, 0) + 1
+
+    def note(self, sentence: str) -> None:
+        """Remember a sentence on what is missing, once."""
+        if sentence not in self.notes:
+            self.notes.append(sentence)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Whole lines of a file as they are matched.
+
+    Attributes:
+        text: UTF-8, lines ended by LF; lines of context may stand before `core` and from `core_end` on.
+        first_line: number of the line at `core`.
+        core: offset of the first line that may be a hit.
+        core_end: offset after the last one.
+    """
+
+    text: bytes
+    first_line: LineNumber
+    core: int
+    core_end: int
+
+
+class Verifier:
+    """Matches files of one root against one request."""
+
+    def __init__(
+        self,
+        root: Root,
+        catalogue: Catalogue,
+        db: apsw.Connection | None,
+        request: SearchRequest,
+        limits: Limits,
+        deadline: float,
+    ) -> None:
+        """Compile the request.
+
+        Args:
+            root: the folder the files are below.
+            catalogue: what the index knows of them.
+            db: a reading connection for the blocks of large files, None to do without.
+            request: what is asked.
+            limits: sizes.
+            deadline: `time.monotonic` at which to give up.
+
+        Raises:
+            BadPattern: the pattern cannot be compiled.
+        """
+        self._root = root
+        self._catalogue = catalogue
+        self._db = db
+        self._request = request
+        self._limits = limits
+        self._deadline = deadline
+        self.outcome = Outcome()
+        self._matcher: Matcher = compile_pattern(request, limits)
+        self._plan = plan_request(request, BLOCK_GRAM)
+
+    def hits(self, entry: Entry, after: LineNumber = LineNumber(0)) -> Iterator[Hit]:
+        """Yield the hits of a file past line `after`, in line order."""
+        for piece in self.pieces(entry):
+            if isinstance(piece, LongLine):
+                if piece.number > after and (found := self._in_long_line(piece)):
+                    yield found
+                continue
+            number, counted = piece.first_line, piece.core
+            for match in self._find(piece.text, piece.core, entry):
+                if match.line_start >= piece.core_end:
+                    break
+                number = LineNumber(number + piece.text.count(b"\n", counted, match.line_start))
+                counted = match.line_start
+                if number > after:
+                    yield self._hit(piece, match, number)
+
+    def count(self, entry: Entry) -> int:
+        """Return how many hits a file has."""
+        return sum(self._count(piece, entry) for piece in self.pieces(entry, context=False))
+
+    def matches(self, entry: Entry) -> bool:
+        """Return whether a file has a hit."""
+        return any(self._count(piece, entry) for piece in self.pieces(entry, context=False))
+
+    def _count(self, piece: Piece | LongLine, entry: Entry) -> int:
+        if isinstance(piece, LongLine):
+            return int(self._in_long_line(piece) is not None)
+        try:
+            return self._matcher.count(piece.text)
+        except PatternTimedOut as late:
+            self._timed_out(entry, late)
+            return 0
+
+    def _in_long_line(self, line: LongLine) -> Hit | None:
+        return search_long_line(line, self._request, self._limits, self.outcome.note)
+
+    def _timed_out(self, entry: Entry, late: PatternTimedOut) -> None:
+        self.outcome.note(f"{display(key_path(entry.key))}: {late}")
+
+    def _find(self, text: bytes, start: int, entry: Entry) -> Iterator[LineMatch]:
+        try:
+            yield from self._matcher.find(text, start)
+        except PatternTimedOut as late:
+            self._timed_out(entry, late)
+
+    def _hit(self, piece: Piece, match: LineMatch, number: LineNumber) -> Hit:
+        count = self._request.context
+        context: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+        if count:
+            context = (
+                excerpt.context_before(piece.text, match.line_start, count, self._limits),
+                excerpt.context_after(piece.text, match.line_end, count, self._limits),
+            )
+        line, span = (match.line_start, match.line_end), (match.match_start, match.match_end)
+        return excerpt.make_hit(piece.text, line, span, number, context, self._limits)
+
+    def pieces(self, entry: Entry, *, context: bool = True) -> Iterator[Piece | LongLine]:
+        """Yield the text of a file piece by piece, leaving out what cannot hold a hit."""
+        try:
+            descriptor = self._root.open(key_path(entry.key))
+        except LinedexError as error:
+            self.outcome.skip(_reason(error))
+            return
+        try:
+            status = os.fstat(descriptor)
+            known = self._known(entry, status)
+            if status.st_size <= self._limits.large_file:
+                data = _read_whole(descriptor, status.st_size)
+                spelling = known or text_format.detect_bytes(data)
+                if spelling.binary:
+                    self.outcome.skip(SkipReason.BINARY)
+                    return
+                text = lf_text(data, spelling)
+                yield Piece(text, LineNumber(1), 0, len(text))
+                return
+            yield from self._large_pieces(entry, descriptor, status.st_size, known, context=context)
+        except OSError:
+            self.outcome.skip(SkipReason.UNREADABLE)
+        finally:
+            os.close(descriptor)
+
+    def _known(self, entry: Entry, status: os.stat_result) -> TextFormat | None:
+        """Return how the file spells text if the index knows its present bytes."""
+        if entry.place < 0 or not entry.current or self._catalogue.facts["state"][entry.place] != FileState.INDEXED:
+            return None
+        stored = self._catalogue.fingerprint(entry.place)
+        same = fingerprints.change(stored, fingerprints.from_stat(status)) is Change.UNCHANGED
+        return self._catalogue.format(entry.place) if same else None
+
+    def _large_pieces(
+        self, entry: Entry, descriptor: int, size: int, known: TextFormat | None, *, context: bool
+    ) -> Iterator[Piece | LongLine]:
+        def read(offset: int, length: int) -> bytes:
+            return os.pread(descriptor, max(0, min(length, size - offset)), offset)
+
+        spelling = known or text_format.detect(read, size)
+        if spelling.binary:
+            self.outcome.skip(SkipReason.BINARY)
+            return
+        ends = LineEnds.of(spelling)
+        for stretch in self._stretches(entry, size, spelling, narrowed=known is not None):
+            line = LineNumber(stretch.first_line)
+            going = windows(read, stretch, ends, self._limits)
+            for window in going:
+                if time.monotonic() > self._deadline:
+                    self.outcome.late = True
+                    return
+                if not window.opens:
+                    continue  # the rest of a long line that nobody wanted to see
+                if window.divided:
+                    yield LongLine(line, read, window, going, replace(spelling, bom=0))
+                    line = LineNumber(line + 1)
+                    continue
+                data = read(window.start, window.end - window.start)
+                yield self._whole_lines(read, window, data, line, spelling, ends, context=context)
+                line = LineNumber(line + ends.count(data))
+
+    def _stretches(self, entry: Entry, size: int, spelling: TextFormat, *, narrowed: bool) -> Iterator[Stretch]:
+        if narrowed and self._db is not None and self._plan.op is not Op.ALL:
+            file = FileId(int(self._catalogue.facts["id"][entry.place]))
+            blocks = candidate_blocks(self._db, file, self._plan)
+            if blocks:
+                yield from passing_stretches(blocks, size)
+                return
+        yield Stretch(spelling.bom, size, 1)
+
+    def _whole_lines(
+        self,
+        read: Reader,
+        window: Window,
+        data: bytes,
+        line: LineNumber,
+        spelling: TextFormat,
+        ends: LineEnds,
+        *,
+        context: bool,
+    ) -> Piece:
+        inside = replace(spelling, bom=0)
+        text = lf_text(data, inside)
+        if not (context and self._request.context):
+            return Piece(text, line, 0, len(text))
+        # lines around the window, for the context of its first and last hits only
+        reach = self._limits.window_overlap - self._limits.window_overlap % ends.width
+        lead_start = max(spelling.bom, window.start - reach)
+        lead = read(lead_start, window.start - lead_start)
+        if lead_start > spelling.bom:
+            offsets = ends.ends(lead)
+            lead = lead[int(offsets[0]) :] if len(offsets) else b""
+        tail = read(window.end, reach)
+        offsets = ends.ends(tail)
+        tail = tail[: int(offsets[-1])] if len(offsets) else b""
+        before, after = lf_text(lead, inside), lf_text(tail, inside)
+        return Piece(before + text + after, line, len(before), len(before) + len(text))
+
+
+def _read_whole(descriptor: int, size: int) -> bytes:
+    data = os.read(descriptor, size) if size else b""
+    while len(data) < size and (more := os.read(descriptor, size - len(data))):
+        data += more
+    return data
+
+
+def _reason(error: LinedexError) -> SkipReason:
+    if isinstance(error, NotFound):
+        return SkipReason.VANISHED
+    return SkipReason.NOT_REGULAR if isinstance(error, NotAFile) else SkipReason.UNREADABLE
