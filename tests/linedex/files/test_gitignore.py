@@ -19,12 +19,42 @@ from linedex.model import RelPath
 TOKENS = [
     *(b"a", b"b", b"ab", b"a.o", b".o", b".", b"c c", b"\xc3\xa9", b"\xff", b"-", b"]", b"^", b"x", b"A"),
     *(b"*", b"**", b"***", b"?", b"/", b"**/", b"/**", b"/", b"\\", b"\\*", b"\\/", b" ", b"\\ ", b"!", b"#", b"\\!"),
-    *(b"[ab]", b"[!a]", b"[^b]", b"[a-c]", b"[]a]", b"[a", b"[", b"[[:alpha:]]", b"[[:nope:]]", b"[a[:]", b"[\\]]", b"[+--]"),
+    *(
+        b"[ab]",
+        b"[!a]",
+        b"[^b]",
+        b"[a-c]",
+        b"[]a]",
+        b"[a",
+        b"[",
+        b"[[:alpha:]]",
+        b"[[:nope:]]",
+        b"[a[:]",
+        b"[\\]]",
+        b"[+--]",
+    ),
     *(b"[!]a]", b"[a/]", b"[b-a]", b"[\xff]", b"\r", b"\0", b"\t"),
 ]
 LINES = st.lists(st.sampled_from(TOKENS), max_size=5).map(b"".join)
 RULES = st.lists(LINES, max_size=5).map(b"\n".join)
-NAMES = [b"a", b"b", b"ab", b"a.o", b"c c", b"\xc3\xa9", b"\xff", b"[a", b"#", b"!a", b"\\", b"x ", b"*", b"-", b"]", b"A"]
+NAMES = [
+    b"a",
+    b"b",
+    b"ab",
+    b"a.o",
+    b"c c",
+    b"\xc3\xa9",
+    b"\xff",
+    b"[a",
+    b"#",
+    b"!a",
+    b"\\",
+    b"x ",
+    b"*",
+    b"-",
+    b"]",
+    b"A",
+]
 TREES = st.sets(st.lists(st.sampled_from(NAMES), min_size=1, max_size=4).map(b"/".join), min_size=1, max_size=12)
 
 
@@ -86,6 +116,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Repository]
 @example(tree={b"a", b"b"}, rules=b"\xef\xbb\xbfa\r\n!b")
 @example(tree={b"a/a", b"b/a"}, rules=b"a/\n!a/a")
 @example(tree={b"a/b/a", b"b"}, rules=b"**/b/**")
+@example(tree={b"a/b", b"axb"}, rules=b"a[x/]b")
 @example(tree={b"#", b"!a"}, rules=b"\\#\n\\!a")
 def test_a_tree_is_ignored_as_git_ignores_it(repository: Repository, tree: set[bytes], rules: bytes) -> None:
     repository.fill({**dict.fromkeys(tree, b""), b".gitignore": rules})

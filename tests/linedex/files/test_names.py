@@ -10,7 +10,9 @@ from linedex.errors import BadArgument
 from linedex.files import names
 
 HOSTILE = st.lists(
-    st.sampled_from([b"\\", b"x", b"\\x", b"\\x4", b"\\x41", b"4", b"a", b"\xff", b"\xc3", b"\xa9", b"\n", b"\x1b", b"/"])
+    st.sampled_from(
+        [b"\\", b"x", b"\\x", b"\\x4", b"\\x41", b"4", b"a", b"\xff", b"\xc3", b"\xa9", b"\n", b"\x1b", b"/"]
+    )
 ).map(b"".join)
 
 

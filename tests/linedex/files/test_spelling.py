@@ -73,7 +73,25 @@ def test_dangerous_spellings_are_refused_with_the_reason(spelled: str, reason: s
         spelling.normalise(spelled)
 
 
-PARTS = ["C:", "c:", "\\", "/", "a", "B.txt", ".", "..", " ", "NUL", "com1", ":", "?", "\\\\?\\", "UNC", "server", "\u00b2"]
+PARTS = [
+    "C:",
+    "c:",
+    "\\",
+    "/",
+    "a",
+    "B.txt",
+    ".",
+    "..",
+    " ",
+    "NUL",
+    "com1",
+    ":",
+    "?",
+    "\\\\?\\",
+    "UNC",
+    "server",
+    "\u00b2",
+]
 
 
 @given(st.lists(st.sampled_from(PARTS), max_size=9).map("".join))
