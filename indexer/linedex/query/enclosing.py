@@ -128,6 +128,10 @@ def _stored(source: Source, line: int) -> _Around | None:
         if chain:
             return _Around(chain)
         before, after = stored_symbols.neighbours(db, file, at)
+        if before is not None:
+            # what starts last before the line may be a member of what ends last before it
+            outward = stored_symbols.enclosing(db, file, before.start_line)
+            before = next((symbol for symbol in outward if symbol.end_line < line), before)
         # a file without any symbol may be one whose symbols this connection does not see yet
         return _Around((), before, after) if before or after else None
 

@@ -198,6 +198,10 @@ def _names(db: apsw.Connection, typed: str) -> tuple[list[_Name], bool]:
         folded = wanted.name.casefold()
         pieces = _wanted_humps(wanted.name)
         candidates = stored_symbols.names_like(db, wanted.name)
+        initials = "".join(piece[0] for piece in pieces)
+        if len(initials) > 1 and initials != folded:
+            # where humps begin in `GTUs` is only known once they are compared
+            candidates += stored_symbols.names_like(db, initials)
         whole &= len(candidates) < _MOST_NAMES
         for number, name in candidates:
             rank = _rank(name, wanted.name, folded, pieces)
