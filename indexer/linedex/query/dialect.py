@@ -46,6 +46,8 @@ _RE2_WORD = (
     r"\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189}\x{200c}\x{200d}"
 )
 _RE2_SURROGATES = r"\x{d800}-\x{dfff}"
+# the properties that hold the surrogates, without them
+_RE2_WITH_SURROGATES = {"C": r"\p{Cc}\p{Cf}\p{Co}", "Cs": "", "Any": r"\x{0}-\x{d7ff}\x{e000}-\x{10ffff}"}
 _RE2_NEVER = r"[^\x00-\x{10ffff}]"
 _REGEX_SURROGATES = r"\ud800-\udfff"
 _REGEX_NEVER = "(?!)"
@@ -196,6 +198,8 @@ def _re2_property(item: Property) -> str:
         case Property(kind=PropertyKind.WORD):
             # RE2 cannot write the complement of a union inside a class, as `[^\W_]` asks for
             return _re2_ranges(Range(low, high) for low, high in matched_ranges(RE2_NOT_WORD))
+        case Property(name, negated=False) if name in _RE2_WITH_SURROGATES:
+            return _RE2_WITH_SURROGATES[name]
         case Property(name, negated):
             return f"\\{'P' if negated else 'p'}{{{name}}}"
 

@@ -141,6 +141,8 @@ def bounded(query: GramQuery, budget: int) -> GramQuery:
     """Weaken `query` to at most `budget` grams: fewer of an AND, spread evenly; an OR with all its branches or none."""
     if query.size() <= budget:
         return query
+    if budget <= 0:
+        return ALL
     if query.op is Op.OR:
         branches = [require([gram]) for gram in query.grams] + list(query.parts)
         share = budget // len(branches)
