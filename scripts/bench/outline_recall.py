@@ -1,9 +1,11 @@
 """Compare our outlines with Universal Ctags, by line, over the folders named on the command line.
 
 Counted are functions, classes, methods, structs, unions, enums, typedefs and macros. Left out are JavaScript's object
-literals, which ctags calls classes, and names that do not stand on the line ctags gives (it names anonymous things). Prints recall a folder (by line, and by line and name) and every miss.
+literals, which ctags calls classes, names that do not stand on the line ctags gives (it names anonymous things), and
+files that are not outlined at all, which are counted. Prints recall a folder (by line, and by line and name) and the
+misses.
 
-    python scripts/bench/outline_recall.py [--misses N] [--suffix .py] FOLDER...
+    python scripts/bench/outline_recall.py [--misses N] FOLDER...
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class _Batch:
         self.items = items
         self.payload = pickle.dumps(items, protocol=5)
         self.replies = replies
-        self.abandoned = False
+        self.abandoned = threading.Event()
 
 
 class Pool(Generic[Item, Result]):
@@ -148,7 +148,7 @@ class Pool(Generic[Item, Result]):
                     underway.popleft()
         finally:
             for batch in underway:
-                batch.abandoned = True
+                batch.abandoned.set()
 
     def call(self, item: Item) -> Result | Failure:
         """Return the outcome of one item, before whatever `run` has queued. Any thread may call.
@@ -206,7 +206,7 @@ class Pool(Generic[Item, Result]):
                 if self._closed.is_set():
                     break
                 batch = self._urgent.popleft() if self._urgent else self._queued.popleft()
-            if not batch.abandoned:
+            if not batch.abandoned.is_set():
                 child = self._work(batch, child)
             batch.items, batch.payload = [], b""
             batch.replies.put(_BatchDone(closed=self._closed.is_set()))
@@ -216,7 +216,7 @@ class Pool(Generic[Item, Result]):
     def _work(self, batch: _Batch, child: Child | None) -> Child | None:
         """Put an outcome for each item of the batch; return the child that is left."""
         todo, payload = batch.items, batch.payload
-        while todo and not (batch.abandoned or self._closed.is_set()):
+        while todo and not (batch.abandoned.is_set() or self._closed.is_set()):
             child = child or self._start()
             if child is None:
                 for item in todo if self._problem else ():
@@ -227,7 +227,7 @@ class Pool(Generic[Item, Result]):
                 for outcome in child.outcomes(payload, len(todo)):
                     batch.replies.put((todo[done], outcome))
                     done += 1
-                    if batch.abandoned:
+                    if batch.abandoned.is_set():
                         break
             except ChildLost as lost:
                 self._discard(child)
@@ -238,7 +238,7 @@ class Pool(Generic[Item, Result]):
                     todo = todo[done:blamed] + todo[blamed + 1 :]
                     payload = pickle.dumps(todo, protocol=5)
             else:
-                if batch.abandoned or self._is_large(child):
+                if batch.abandoned.is_set() or self._is_large(child):
                     self._discard(child)
                     child = None
                 todo = []

@@ -24,6 +24,7 @@ _NAME = 200
 # between head and body: whole lines of comment (Ruby) or of the preprocessor (C)
 _NOT_SIGNATURE = re.compile(rb"\n[ \t]*(?:#|//|--|/\*)[^\n]*")
 _TAGS = re.compile(r"<[^<>]*>")
+_ANNOTATION = (b"@", b"[", b"#[")
 _LINE_END = (b"\n", b"")
 _NOT_NAMES = frozenset({"if", "for", "while", "switch", "return", "void", "int", "else", "do", "sizeof"})
 
@@ -154,7 +155,7 @@ def _nested(text: bytes, spec: LanguageSpec, waiting: list[_Placed], data_depth:
             # `typedef struct s { } t;`: s stands beside t
             holder = out[holder.parent] if holder.parent >= 0 else None
         name = _name_of(text, spec, row)
-        if not name or not _belongs(row.kind, holder, spec, name, len(stack), data_depth):
+        if not name or not _belongs(row.kind, holder, spec, name, fits=len(stack) < data_depth):
             continue
         item.name = name
         item.kind = _kind_at(row, holder, spec)
@@ -172,11 +173,9 @@ def _nested(text: bytes, spec: LanguageSpec, waiting: list[_Placed], data_depth:
     return out
 
 
-def _belongs(
-    kind: SymbolKind, holder: _Placed | None, spec: LanguageSpec, name: str, depth: int, data_depth: int
-) -> bool:
+def _belongs(kind: SymbolKind, holder: _Placed | None, spec: LanguageSpec, name: str, *, fits: bool) -> bool:
     if spec.data:
-        return depth < data_depth
+        return fits
     if holder is not None and holder.kind in BODIES and kind in DATA:
         return False
     if not spec.nested_functions and kind is SymbolKind.FUNCTION:
@@ -199,6 +198,8 @@ def _name_of(text: bytes, spec: LanguageSpec, row: Row) -> str:
         row.name_start += len(raw) - len(bare)
         raw = bare.rstrip(spec.quotes.encode())
     name = raw.decode("utf-8", "replace")
+    if spec.name_stop:
+        name = name.split(spec.name_stop, 1)[0]
     if row.kind is SymbolKind.STRING:  # a heading: Markdown may close it with its marks, HTML has tags in it
         name = _TAGS.sub("", name) if spec.module == "html" else name.rstrip("# \t") or name
     return " ".join(name.split())[:_NAME]
@@ -230,11 +231,14 @@ def _signature(text: bytes, found: Found, row: Row, item: _Placed) -> str:
     wrap = found.wraps.get((row.start, row.end))
     if wrap is not None and b"\n" not in text[wrap[0] : start][:_SIGNATURE_SOURCE]:
         start = wrap[0]
+    stop = min(row.end, start + _SIGNATURE_SOURCE)
     if row.body >= 0:
-        head = _NOT_SIGNATURE.sub(b"", text[start : min(row.body, start + _SIGNATURE_SOURCE)])
+        head = _NOT_SIGNATURE.sub(b"", text[start : min(row.body, stop)])
     else:
-        end = text.find(b"\n", start, min(row.end, start + _SIGNATURE_SOURCE))
-        head = text[start : end if end >= 0 else min(row.end, start + _SIGNATURE_SOURCE)]
+        head = text[start:stop].split(b"\n", 1)[0]
         if row.name_start >= start + len(head):
-            head = head.rstrip(b" \t\r{") + b" ... " + item.name.encode("utf-8", "replace")
-    return " ".join(head.decode("utf-8", "replace").split())[:_SIGNATURE].rstrip(" {:=\\;,")
+            if head.startswith(_ANNOTATION):
+                head = text[max(start, text.rfind(b"\n", 0, row.name_start) + 1) : row.end].split(b"\n", 1)[0]
+            else:  # `typedef struct {` ... `} name;`
+                head = head.rstrip(b" \t\r{") + b" ... " + item.name.encode("utf-8", "replace")
+    return " ".join(head[:_SIGNATURE_SOURCE].decode("utf-8", "replace").split())[:_SIGNATURE].rstrip(" {:=\\;,")

@@ -75,7 +75,8 @@ _DEFINING = re.compile(
 )
 _BODY_FOLLOWS = re.compile(rb"[^;{}()=]{0,80}?\{")
 _STATEMENT = re.compile(
-    rb"^(?:[A-Z][A-Z0-9_]{2,}|\w+_initcall(?:_sync)?|module_\w+|__setup\w*|early_param|\w*_param_\w+|__\w+_setup)[ \t]*\(",
+    rb"^(?:[A-Z][A-Z0-9_]{2,}|\w+_initcall(?:_sync)?|module_\w+|__setup\w*|early_param|\w*_param_\w+|__\w+_setup)"
+    rb"[ \t]*\(",
     re.MULTILINE,
 )
 _STATEMENT_ENDS = re.compile(rb"[ \t]*;?[ \t]*\r?(?:\n|\Z)(?!\s{0,80}\{|[ \t]*=)")

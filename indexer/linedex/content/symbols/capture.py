@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 
 import tree_sitter as ts
 
-from linedex.content.symbols.grammars import Grammar, Role
+from linedex.content.symbols.grammars import Grammar, Role, Rule, load_grammar
 from linedex.model import SymbolKind
 
 _CALLBACK_BYTES = 32 << 10
@@ -137,6 +137,28 @@ def parse(text: bytes, grammar: Grammar, seconds: float) -> ts.Node:
     return tree.root_node
 
 
+def self_test() -> None:
+    """Cancel a parse and run a query: what crashed the interpreter in other versions of tree-sitter.
+
+    Meant for the start of a worker process: if it dies here, symbols are off and all else goes on.
+
+    Raises:
+        RuntimeError: the parser does not do what it should.
+    """
+    grammar = load_grammar("json", full=True)
+    text = b"[" * (2 * _CALLBACK_BYTES)
+    try:
+        parse(text, grammar, 0.0)
+    except ParseTimeout:
+        pass
+    else:
+        raise RuntimeError("a parse could not be cancelled")
+    small = b'{"key": 1}'
+    rows = read_symbols(small, parse(small, grammar, 1.0), grammar).rows
+    if len(rows) != 1:
+        raise RuntimeError("a query did not find what it should")
+
+
 def read_symbols(
     text: bytes, root: ts.Node, grammar: Grammar, masked_names: Mapping[int, tuple[int, int]] | None = None
 ) -> Found:
@@ -154,7 +176,7 @@ def read_symbols(
     cursor = ts.QueryCursor(grammar.query, match_limit=_MATCH_LIMIT)
     found = Found()
     best: dict[int, Row] = {}
-    _read_matches(text, cursor, root, grammar, found, best)
+    _read_matches(text, cursor, root, grammar.rules, (found, best))
     for name_start, name in (masked_names or {}).items():
         if name_start in best:
             best[name_start].name_start, best[name_start].name_end = name
@@ -173,20 +195,23 @@ def read_keys(text: bytes, root: ts.Node, grammar: Grammar, most: int) -> tuple[
     """
     found = Found()
     best: dict[int, Row] = {}
-    for start in range(0, len(text) or 1, _KEY_WINDOW):
+    start, window = 0, _KEY_WINDOW
+    while start <= len(text):
         cursor = ts.QueryCursor(grammar.query, match_limit=_MATCH_LIMIT)
-        cursor.set_byte_range(start, start + _KEY_WINDOW)
-        _read_matches(text, cursor, root, grammar, found, best)
+        cursor.set_byte_range(start, start + window)
+        _read_matches(text, cursor, root, grammar.rules, (found, best))
         if len(best) > most:
             break
+        # each window walks down from the root again, so that many of them are slow in a deep tree
+        start, window = start + window, 2 * window
     found.rows = sorted(best.values(), key=lambda row: row.name_start)[:most]
     return found, len(best) > most
 
 
 def _read_matches(
-    text: bytes, cursor: ts.QueryCursor, root: ts.Node, grammar: Grammar, found: Found, best: dict[int, Row]
+    text: bytes, cursor: ts.QueryCursor, root: ts.Node, rules: tuple[Rule, ...], into: tuple[Found, dict[int, Row]]
 ) -> None:
-    rules = grammar.rules
+    found, best = into
     for pattern, captures in cursor.matches(root):
         rule = rules[pattern]
         if rule.role is Role.SYMBOL and rule.kind is not None:

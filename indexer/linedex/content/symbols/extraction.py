@@ -55,22 +55,31 @@ def extract(text: bytes, language: str, limits: Limits, *, full: bool) -> Extrac
     spec = spec_of(language)
     if spec.data and not full:
         return Extraction()
-    refusal = _too_large(text, language, limits, full=full) or _minified(text, language, limits)
-    if refusal is not None:
-        return refusal
-    lines = TextLines(text)
     try:
+        _check_size(text, language, limits, full=full)
+        lines = TextLines(text)
         found, truncated = _find(text, lines, language, spec, limits, full=full)
-    except ParseTimeout:
-        return _scanned(
-            text, language, f"not outlined: parsing took over {limits.parse_seconds:g} s", SkipReason.OVER_BUDGET
-        )
-    except QueryOverflow:
-        return _scanned(text, language, "not outlined: too deeply nested", SkipReason.OVER_BUDGET)
+    except _NotOutlined as refusal:
+        return _scanned(text, language, refusal, limits.outline_symbols)
+    total = len(found.rows)
+    if total > limits.outline_symbols:
+        found.rows = sorted(found.rows, key=lambda row: row.start)[: limits.outline_symbols]
     symbols = arrange(text, lines, spec, found, data_depth=limits.data_depth)
-    if not full:
-        symbols = _stored(symbols)
-    return _report(symbols, found.recovered, limits, truncated=truncated)
+    notes = [f"{found.recovered} recovered by lines"] if found.recovered else []
+    if total > limits.outline_symbols:
+        notes.append(f"cut at {limits.outline_symbols:,} of {total:,} symbols")
+    if truncated:
+        notes.append(f"only the first {limits.data_keys:,} keys")
+    reason = SkipReason.TOO_MANY if truncated or total > limits.outline_symbols else None
+    return Extraction(tuple(symbols if full else _stored(symbols)), "; ".join(notes), reason, found.recovered)
+
+
+class _NotOutlined(Exception):
+    """The text is not parsed, or its parse was given up."""
+
+    def __init__(self, note: str, reason: SkipReason) -> None:
+        super().__init__(note)
+        self.reason = reason
 
 
 def _find(
@@ -79,44 +88,45 @@ def _find(
     """Return what the query and the line fallbacks find, and whether keys were left out."""
     masked = mask_c(text) if spec.masks == "c" else mask_cpp(text) if spec.masks == "cpp" else Masked(text)
     grammar = load_grammar(language, full=full)
-    root = parse(masked.text, grammar, limits.parse_seconds)
-    if spec.data:
-        return read_keys(text, root, grammar, limits.data_keys)
-    found = read_symbols(text, root, grammar, masked.names)
+    try:
+        root = parse(masked.text, grammar, limits.parse_seconds)
+        if spec.data:
+            return read_keys(text, root, grammar, limits.data_keys)
+        found = read_symbols(text, root, grammar, masked.names)
+    except ParseTimeout as error:
+        note = f"not outlined: parsing took over {limits.parse_seconds:g} s"
+        raise _NotOutlined(note, SkipReason.OVER_BUDGET) from error
+    except QueryOverflow as error:
+        raise _NotOutlined("not outlined: too deeply nested", SkipReason.OVER_BUDGET) from error
     if spec.masks:
         unmask_starts(text, masked.text, lines.starts, found.rows)
         found.rows += define_rows(text, lines, found)
-        if spec.masks == "c" and root.has_error:
-            found.recover(c_heads(text, lines, found))
+    if root.has_error and spec.masks == "c":
+        found.recover(c_heads(text, lines, found))
     elif root.has_error and language in HEADS:
-        found.recover(line_heads(text, lines, language, found))
+        found.recover(line_heads(text, language, found))
     return found, False
 
 
-def _too_large(text: bytes, language: str, limits: Limits, *, full: bool) -> Extraction | None:
+def _check_size(text: bytes, language: str, limits: Limits, *, full: bool) -> None:
     limit = limits.parse_header_bytes if full or language in ("c", "cpp") else limits.parse_bytes
-    if len(text) <= limit:
-        return None
-    note = f"not outlined: {_size(len(text))}, over the limit of {_size(limit)}"
-    return _scanned(text, language, note, SkipReason.TOO_LARGE, limits.outline_symbols)
+    if len(text) > limit:
+        note = f"not outlined: {_size(len(text))}, over the limit of {_size(limit)}"
+        raise _NotOutlined(note, SkipReason.TOO_LARGE)
+    if language in _MINIFIABLE and len(text) > limits.minified_average:
+        average = len(text) // (text.count(b"\n") or 1)
+        if average > limits.minified_average or _has_long_line(text, limits.minified_line):
+            raise _NotOutlined("not outlined: minified", SkipReason.MINIFIED)
 
 
-def _scanned(text: bytes, language: str, note: str, reason: SkipReason, most: int = 20_000) -> Extraction:
+def _scanned(text: bytes, language: str, refusal: _NotOutlined, most: int) -> Extraction:
     """Return what the line scanners find in a text that is not parsed."""
     if language not in SCANS:
-        return Extraction(note=note, reason=reason)
+        return Extraction(note=str(refusal), reason=refusal.reason)
     symbols = scan(text, language, most)
     what = "#define lines" if language in ("c", "cpp") else "headings"
-    return Extraction(symbols, f"{note}; only {what} are listed", reason, len(symbols))
-
-
-def _minified(text: bytes, language: str, limits: Limits) -> Extraction | None:
-    if language not in _MINIFIABLE or len(text) <= limits.minified_average:
-        return None
-    average = len(text) // (text.count(b"\n") + 1)
-    if average > limits.minified_average or _has_long_line(text, limits.minified_line):
-        return Extraction(note="not outlined: minified", reason=SkipReason.MINIFIED)
-    return None
+    note = f"{refusal}; only {f'the first {most:,}' if len(symbols) == most else 'its'} {what} are listed"
+    return Extraction(symbols, note, refusal.reason, len(symbols))
 
 
 def _has_long_line(text: bytes, limit: int) -> bool:
@@ -144,19 +154,6 @@ def _stored(symbols: list[Symbol]) -> list[Symbol]:
         place.append(len(kept))
         kept.append(symbol if parent == symbol.parent else replace(symbol, parent=parent))
     return kept
-
-
-def _report(symbols: list[Symbol], recovered: int, limits: Limits, *, truncated: bool) -> Extraction:
-    notes = [f"{recovered} recovered by lines"] if recovered else []
-    reason = None
-    if len(symbols) > limits.outline_symbols:
-        notes.append(f"cut at {limits.outline_symbols:,} of {len(symbols):,} symbols")
-        symbols = symbols[: limits.outline_symbols]
-        reason = SkipReason.TOO_MANY
-    if truncated:
-        notes.append(f"only the first {limits.data_keys:,} keys")
-        reason = SkipReason.TOO_MANY
-    return Extraction(tuple(symbols), "; ".join(notes), reason, recovered)
 
 
 def _size(count: int) -> str:

@@ -29,6 +29,7 @@ class LanguageSpec:
         queries: query files, in order; an earlier pattern wins.
         factory: function of the module that gives the grammar.
         quotes: characters taken off both ends of a name.
+        name_stop: character at which a name is cut, or "".
         data: whether its symbols are keys of data: never local, bounded in depth and number, not stored.
         nested_functions: False where a function inside a function is a macro the grammar took for one.
         joins_clauses: whether neighbouring definitions of one name (and arity) are one symbol.
@@ -40,6 +41,7 @@ class LanguageSpec:
     queries: tuple[str, ...]
     factory: str = "language"
     quotes: str = "\"'`"
+    name_stop: str = ""
     data: bool = False
     nested_functions: bool = True
     joins_clauses: bool = False
@@ -48,7 +50,7 @@ class LanguageSpec:
 
 
 LANGUAGES: dict[str, LanguageSpec] = {
-    "bash": LanguageSpec("bash", ("bash",), quotes="\"'`="),
+    "bash": LanguageSpec("bash", ("bash",), name_stop="="),
     "c": LanguageSpec("c", ("c",), nested_functions=False, masks="c"),
     "cpp": LanguageSpec("cpp", ("cpp", "c"), masks="cpp", methods_by_container=True),
     "csharp": LanguageSpec("c_sharp", ("csharp",)),

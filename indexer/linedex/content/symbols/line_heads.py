@@ -24,39 +24,65 @@ _NOT_LINE_END = re.compile(rb"[^\n]")
 _BRACES = re.compile(rb"[{}]")
 
 _C_HEAD = re.compile(
-    rb"^(?!(?:typedef|return|else|if|for|while|switch|do|case|goto|extern)\b)[A-Za-z_][\w \t*]{0,200}?([A-Za-z_]\w*)[ \t]*\(",
+    rb"^(?!(?:typedef|return|else|if|for|while|switch|do|case|goto|extern)\b)"
+    rb"[A-Za-z_][\w \t*]{0,200}?([A-Za-z_]\w*)[ \t]*\(",
     re.MULTILINE,
 )
 _C_BODY = re.compile(rb"[^;{}=()]{0,400}?\{")
 _C_NOT_NAMES = frozenset(b"if for while switch return sizeof defined void int".split())
 
+
+def _head(
+    modifiers: bytes, words: bytes, name: bytes = rb"\w+", *, before: bytes = b"", after: bytes = b""
+) -> re.Pattern[bytes]:
+    """Return a line that begins with any of the modifiers, then one of the defining words, then a name."""
+    template = rb"^[ \t]*%b(?:(?:%b)[ \t]+)*(?P<word>%b)[ \t]+(?P<name>%b)%b"
+    return re.compile(template % (before, modifiers, words, name, after), re.MULTILINE)
+
+
+_ANNOTATIONS = rb"(?:@\w+[ \t]+)*"
+_SCRIPT_MODIFIERS = rb"export|default|declare|abstract|async"
+
 HEADS: dict[str, re.Pattern[bytes]] = {
-    language: re.compile(pattern, re.MULTILINE)
-    for language, pattern in {
-        "kotlin": rb"^[ \t]*(?:@\w+[ \t]+)*(?:(?:public|private|internal|protected|open|abstract|sealed|data|inner|inline|"
-        rb"override|suspend|operator|infix|tailrec|external|const|lateinit|value|annotation|expect|actual|fun(?=[ \t]+interface)"
-        rb")[ \t]+)*(?P<word>enum[ \t]+class|class|interface|object|fun|typealias)[ \t]+(?:<[^<>\n]{0,200}>[ \t]*)?"
+    "kotlin": re.compile(
+        rb"^[ \t]*(?:@\w+[ \t]+)*(?:(?:public|private|internal|protected|open|abstract|sealed|data|inner|inline"
+        rb"|override|suspend|operator|infix|tailrec|external|value|annotation|expect|actual|fun(?=[ \t]+interface)"
+        rb")[ \t]+)*"
+        rb"(?P<word>enum[ \t]+class|class|interface|object|fun|typealias)[ \t]+(?:<[^<>\n]{0,200}>[ \t]*)?"
         rb"(?:[\w<>?,]+\.)*(?P<name>\w+)",
-        "java": rb"^[ \t]*(?:(?:public|private|protected|static|final|abstract|sealed|non-sealed|strictfp)[ \t]+)*"
-        rb"(?P<word>class|interface|enum|record|@interface)[ \t]+(?P<name>\w+)",
-        "csharp": rb"^[ \t]*(?:(?:public|private|protected|internal|static|sealed|abstract|partial|readonly|ref|unsafe|new)"
-        rb"[ \t]+)*(?P<word>class|interface|enum|struct|record|namespace)[ \t]+(?P<name>[\w.]+)",
-        "swift": rb"^[ \t]*(?:@\w+[ \t]+)*(?:(?:public|private|fileprivate|internal|open|final|static|override|mutating|"
-        rb"indirect|nonisolated)[ \t]+)*(?P<word>class|struct|enum|protocol|extension|func|actor)[ \t]+(?P<name>\w+)",
-        "scala": rb"^[ \t]*(?:(?:private|protected|final|sealed|abstract|implicit|override|lazy|case|inline)[ \t]+)*"
-        rb"(?P<word>class|trait|object|def|enum)[ \t]+(?P<name>\w+)",
-        "php": rb"^[ \t]*(?:(?:public|private|protected|static|final|abstract|readonly)[ \t]+)*"
-        rb"(?P<word>class|interface|trait|enum|function)[ \t]+&?(?P<name>\w+)",
-        "rust": rb"^[ \t]*(?:pub(?:\([^()\n]{0,40}\))?[ \t]+)?(?:(?:async|const|unsafe|default|extern(?:[ \t]+\"[^\"\n]*\")?)"
-        rb"[ \t]+)*(?P<word>fn|struct|enum|union|trait|mod)[ \t]+(?P<name>\w+)",
-        "go": rb"^(?P<word>func)[ \t]+(?:\([^()\n]{0,200}\)[ \t]*)?(?P<name>\w+)[ \t]*[\[(]",
-        "javascript": rb"^[ \t]*(?:export[ \t]+)?(?:default[ \t]+)?(?:async[ \t]+)?(?P<word>function|class)[ \t]*\*?[ \t]*"
-        rb"(?P<name>[\w$]+)",
-        "typescript": rb"^[ \t]*(?:export[ \t]+)?(?:default[ \t]+)?(?:declare[ \t]+)?(?:abstract[ \t]+)?(?:async[ \t]+)?"
-        rb"(?P<word>function|class|interface|enum|namespace)[ \t]*\*?[ \t]*(?P<name>[\w$]+)",
-        "cpp": rb"^[ \t]*(?:template[ \t]*<[^<>\n]{0,200}>[ \t]*)?(?P<word>class|struct|namespace|union)[ \t]+(?P<name>\w+)"
-        rb"(?=[ \t]*(?:final[ \t]*)?(?::[^:\n]|\{|$))",
-    }.items()
+        re.MULTILINE,
+    ),
+    "java": _head(
+        rb"public|private|protected|static|final|abstract|sealed|non-sealed|strictfp",
+        rb"class|interface|enum|record|@interface",
+        before=_ANNOTATIONS,
+    ),
+    "csharp": _head(
+        rb"public|private|protected|internal|static|sealed|abstract|partial|readonly|ref|unsafe|new",
+        rb"class|interface|enum|struct|record|namespace",
+        rb"[\w.]+",
+    ),
+    "swift": _head(
+        rb"public|private|fileprivate|internal|open|final|static|override|mutating|indirect|nonisolated",
+        rb"class|struct|enum|protocol|extension|func|actor",
+        before=_ANNOTATIONS,
+    ),
+    "scala": _head(
+        rb"private|protected|final|sealed|abstract|implicit|override|lazy|case|inline", rb"class|trait|object|def|enum"
+    ),
+    "php": _head(rb"public|private|protected|static|final|abstract|readonly", rb"class|interface|trait|enum|function"),
+    "rust": _head(
+        rb"pub(?:\([^()\n]{0,40}\))?|async|const|unsafe|default|extern(?:[ \t]+\"[^\"\n]{0,20}\")?",
+        rb"fn|struct|enum|union|trait|mod",
+    ),
+    "go": re.compile(rb"^(?P<word>func)[ \t]+(?:\([^()\n]{0,200}\)[ \t]*)?(?P<name>\w+)[ \t]*[\[(]", re.MULTILINE),
+    "javascript": _head(_SCRIPT_MODIFIERS, rb"function\*?|class", rb"[\w$]+"),
+    "typescript": _head(_SCRIPT_MODIFIERS, rb"function\*?|class|interface|enum|namespace", rb"[\w$]+"),
+    "cpp": _head(
+        rb"template[ \t]*<[^<>\n]{0,200}>",
+        rb"class|struct|namespace|union",
+        after=rb"(?=[ \t]*(?:final[ \t]*)?(?::[^:\n]|\{|$))",
+    ),
 }
 HEADS["tsx"] = HEADS["typescript"]
 """Language -> a line that defines something; group `word` says what."""
@@ -88,7 +114,12 @@ _KINDS = {
 def c_heads(text: bytes, lines: TextLines, found: Found) -> Iterator[Row]:
     """Yield the functions of a C text whose head starts a line and whose lines the parser knows no function on."""
     known = {lines.line_of(row.name_start) for row in found.rows if row.kind is not K.MACRO}
-    bare = _bare(text)
+    # blanking comments costs more than all else here; most texts with errors have lost no function
+    if any(True for _ in _unknown_heads(text, lines, known)):
+        yield from _unknown_heads(_bare(text), lines, known)
+
+
+def _unknown_heads(bare: bytes, lines: TextLines, known: set[int]) -> Iterator[Row]:
     for match in _C_HEAD.finditer(bare):
         if match.group(1) in _C_NOT_NAMES or lines.line_of(match.start(1)) in known:
             continue
@@ -97,20 +128,20 @@ def c_heads(text: bytes, lines: TextLines, found: Found) -> Iterator[Row]:
         if body is None or _is_inside_line(bare, body.end() - 1, match.start()):
             continue
         brace = body.end() - 1
-        one_line = b"\n" not in bare[match.start() : brace]
-        end = bare.find(b"}" if one_line and b"}" in bare[brace : _line_end(bare, brace)] else b"\n}", brace)
-        stop = len(text) if end < 0 else end + 2 if bare[end : end + 1] == b"\n" else end + 1
+        one_line = b"\n" not in bare[match.start() : brace] and b"}" in bare[brace : _line_end(bare, brace)]
+        end = bare.find(b"}" if one_line else b"\n}", brace)
+        stop = len(bare) if end < 0 else end + 1 if one_line else end + 2
         yield Row(K.FUNCTION, _head_start(bare, match.start()), stop, *match.span(1), body=brace)
 
 
-def line_heads(text: bytes, lines: TextLines, language: str, found: Found) -> Iterator[Row]:
+def line_heads(text: bytes, language: str, found: Found) -> Iterator[Row]:
     """Yield what lines of a language in `HEADS` define where the parser found nothing."""
-    known = {lines.line_of(row.name_start) for row in found.rows}
+    known = {row.name_start for row in found.rows}
     bare = _bare(text, php=language == "php")
     closes: dict[int, int] | None = None
     opens: list[int] = []
     for match in HEADS[language].finditer(bare):
-        if lines.line_of(match.start("name")) in known:
+        if match.start("name") in known:
             continue
         if closes is None:
             closes = _brace_pairs(bare)
@@ -122,7 +153,7 @@ def line_heads(text: bytes, lines: TextLines, language: str, found: Found) -> It
         if place < len(opens) and opens[place] <= end + 200 and b";" not in bare[match.end() : opens[place]]:
             body = opens[place]
             end = closes[body]
-        kind = _KINDS[match.group("word").split()[0]]
+        kind = _KINDS[match.group("word").split()[0].rstrip(b"*")]
         yield Row(kind, start, end, *match.span("name"), body=body)
 
 

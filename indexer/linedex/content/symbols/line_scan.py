@@ -6,6 +6,7 @@ They serve texts that are too large or too slow to parse, and macros that stand 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from linedex.content.symbols.capture import Found, Row
 from linedex.content.symbols.line_heads import is_within
@@ -40,12 +41,12 @@ def scan(text: bytes, language: str, most: int) -> tuple[Symbol, ...]:
     columns = ColumnCounter(text)
     if language == "markdown":
         return _headings(text, lines, columns, most)
-    symbols = []
+    symbols: list[Symbol] = []
     for match in _DEFINE.finditer(text):
         if len(symbols) >= most:
             break
-        start, end = _first_byte(match), _define_end(text, match.end())
-        symbols.append(_symbol(text, lines, columns, SymbolKind.MACRO, (start, end), match.span(1), "", -1))
+        span = (_first_byte(match), _define_end(text, match.end()))
+        symbols.append(_symbol(text, lines, columns, _Line(SymbolKind.MACRO, span, match.span(1))))
     return tuple(symbols)
 
 
@@ -73,29 +74,32 @@ def _headings(text: bytes, lines: TextLines, columns: ColumnCounter, most: int) 
     for number, (_, start, name_start, name_end) in enumerate(heads):
         parent = parents[number]
         container = symbols[parent].path if parent >= 0 else ""
-        span, name = (start, ends[number]), (name_start, name_end)
-        symbols.append(_symbol(text, lines, columns, SymbolKind.STRING, span, name, container, parent))
+        heading = _Line(SymbolKind.STRING, (start, ends[number]), (name_start, name_end), container, parent)
+        symbols.append(_symbol(text, lines, columns, heading))
     return tuple(symbols)
 
 
-def _symbol(
-    text: bytes,
-    lines: TextLines,
-    columns: ColumnCounter,
-    kind: SymbolKind,
-    span: tuple[int, int],
-    name: tuple[int, int],
-    container: str,
-    parent: int,
-) -> Symbol:
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """What a line defines: kind, byte range, range of the name, and the symbol around it."""
+
+    kind: SymbolKind
+    span: tuple[int, int]
+    name: tuple[int, int]
+    container: str = ""
+    parent: int = -1
+
+
+def _symbol(text: bytes, lines: TextLines, columns: ColumnCounter, item: _Line) -> Symbol:
+    span, name = item.span, item.name
     line = lines.line_of(name[0])
     word = text[name[0] : name[1]].decode("utf-8", "replace")
     head = text[span[0] : min(span[1], name[1] + 400)].split(b"\n", 1)[0].decode("utf-8", "replace")
     return Symbol(
         name=(word.rstrip("# \t") or word)[:200],
-        kind=kind,
-        container=container,
-        parent=parent,
+        kind=item.kind,
+        container=item.container,
+        parent=item.parent,
         start_line=LineNumber(lines.line_of(span[0])),
         end_line=LineNumber(lines.line_of(max(span[0], span[1] - 1))),
         start_byte=ByteOffset(span[0]),

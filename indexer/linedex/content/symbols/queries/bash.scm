@@ -1,4 +1,5 @@
 (comment) @doc
+(declaration_command . (variable_assignment) @inner .) @wrap
 
 (function_definition name: (_) @name) @function
 (program (variable_assignment name: (_) @name) @variable)

@@ -17,7 +17,7 @@
 (indexer_declaration "this" @name) @property
 (event_declaration name: (_) @name) @event
 (event_field_declaration (variable_declaration (variable_declarator name: (_) @name))) @event
-(operator_declaration "operator" @name operator: (_) @name) @operator
+(operator_declaration "operator" @name operator: _ @name) @operator
 (conversion_operator_declaration "operator" @name type: (_) @name) @operator
 (field_declaration (modifier "const") (variable_declaration (variable_declarator name: (_) @name))) @constant
 (field_declaration (variable_declaration (variable_declarator name: (_) @name))) @field

@@ -3,15 +3,16 @@
 (export_statement declaration: (_) @inner) @wrap
 
 ; object literals at file level are containers
-(program (lexical_declaration (variable_declarator name: (identifier) @name value: (object)) @object))
-(program (variable_declaration (variable_declarator name: (identifier) @name value: (object)) @object))
+(program (lexical_declaration (variable_declarator name: (identifier) @name value: (object))) @object)
+(program (variable_declaration (variable_declarator name: (identifier) @name value: (object))) @object)
 (program (export_statement
-  (lexical_declaration (variable_declarator name: (identifier) @name value: (object)) @object)))
+  (lexical_declaration (variable_declarator name: (identifier) @name value: (object))) @object))
 (program (expression_statement
   (assignment_expression left: (member_expression object: (_) @container property: (_) @name) right: (object)) @object))
 
 (class_declaration name: (_) @name) @class
-(variable_declarator name: (identifier) @name value: (class)) @class
+(lexical_declaration (variable_declarator name: (identifier) @name value: (class))) @class
+(variable_declaration (variable_declarator name: (identifier) @name value: (class))) @class
 (class name: (_) @name) @class
 (export_statement "default" @name value: (class !name)) @class
 

@@ -1,6 +1,8 @@
 (comment) @doc
 ; `type ( )` is widened only when it has one member
-(type_declaration . (type_spec) @inner .) @wrap
+(type_declaration . [(type_spec) (type_alias)] @inner .) @wrap
+(const_declaration . (const_spec) @inner .) @wrap
+(var_declaration . (var_spec) @inner .) @wrap
 
 (package_clause (package_identifier) @name) @package
 (function_declaration name: (_) @name) @function

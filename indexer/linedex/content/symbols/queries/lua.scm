@@ -1,4 +1,5 @@
 (comment) @doc
+(variable_declaration (assignment_statement) @inner) @wrap
 
 (function_declaration name: (identifier) @name) @function
 (function_declaration name: (dot_index_expression table: (_) @container field: (_) @name)) @function

@@ -1,4 +1,6 @@
 (comment) @doc
+; private def f
+(call method: (identifier) arguments: (argument_list . [(method) (singleton_method)] @inner .)) @wrap
 
 (module name: (constant) @name) @module
 (module name: (scope_resolution scope: (_) @container name: (_) @name)) @module

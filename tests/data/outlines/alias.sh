@@ -1,0 +1,1 @@
+alias gs=status

@@ -1,0 +1,2 @@
+export default () => 1;
+export default function () {}
