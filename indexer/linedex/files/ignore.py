@@ -156,7 +156,8 @@ class IgnoreRules:
             return replace(above, folder=folder + b"/" if folder else b"")
         try:
             listed = {name for name in (*IGNORE_FILES, REPOSITORY) if _exists(name, descriptor)}
-            return self.enter(above, folder, descriptor, listed)
+            self._known[folder] = here = self.enter(above, folder, descriptor, listed)
+            return here
         finally:
             os.close(descriptor)
 
@@ -192,7 +193,6 @@ class IgnoreRules:
                     here = replace(here, plain=(placed, *here.plain))
                 else:
                     here = replace(here, git=(placed, *here.git))
-        self._known[folder] = here
         return here
 
     def is_ignored(self, path: RelPath, *, is_folder: bool) -> bool:

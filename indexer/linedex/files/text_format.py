@@ -40,6 +40,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_HOLE = bytes(64)
 _UNIT = {"utf-16-le": 2, "utf-16-be": 2, "utf-32-le": 4, "utf-32-be": 4}
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\ufeff\b\x1b"))
 
@@ -67,9 +68,9 @@ def detect(read: Read, size: int) -> TextFormat:
         return BINARY
     body = head[bom:]
     if encoding in _UNIT:
-        return _wide_format(read, size, encoding, bom)
+        return _wide_format(read, size, encoding, bom) if _shows(body, encoding) else BINARY
     sample = _sample(read, size, body)
-    share = controls(sample) / max(1, len(sample))
+    share = _control_share(sample)
     if not encoding and 0 in body and (wide := _wide_encoding(body, cut=size > len(head))):
         return _wide_format(read, size, wide, 0)
     if share > _CONTROLS_IN_UTF8:
@@ -157,6 +158,12 @@ def _scan(read: Read, size: int, start: int, ends: _LineEnds) -> int | None:
     return offset - pending if invalid is None and pending else invalid
 
 
+def _control_share(sample: bytes) -> float:
+    """Return the share of control codes, holes of NULs left out: a log has them after a power cut."""
+    dense = sample.replace(_HOLE, b"") if _HOLE in sample else sample
+    return controls(dense) / len(dense) if dense else float(bool(sample))
+
+
 def _bom(head: bytes) -> tuple[int, str]:
     for mark, encoding in _BOMS:
         if head.startswith(mark):
@@ -220,6 +227,15 @@ def _decoded(content: bytes, encoding: str) -> str | None:
         return codecs.getincrementaldecoder(encoding)().decode(content)
     except UnicodeDecodeError:
         return None
+
+
+def _shows(body: bytes, encoding: str) -> bool:
+    """Say whether bytes behind a mark of UTF-16 or UTF-32 are such text, a few broken characters allowed."""
+    text = body.decode(encoding, "replace")
+    visible = "".join(text.translate(_INVISIBLE).split())
+    # A fifth of all 16-bit numbers is no character that can be shown.
+    broken = sum(not character.isprintable() or character == "\ufffd" for character in visible)
+    return broken <= len(visible) * _CONTROLS_IN_UTF8
 
 
 def _reads_as_text(text: str) -> bool:

@@ -107,7 +107,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Repository]
         yield Repository(home)
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=160, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tree=TREES, rules=RULES)
 @example(tree={b"ab", b"a/b", b"a/x/b"}, rules=b"a**/b")
 @example(tree={b"a/b", b"a/a/b"}, rules=b"/*/b\n!a")
@@ -123,7 +123,7 @@ def test_a_tree_is_ignored_as_git_ignores_it(repository: Repository, tree: set[b
     assert repository.as_we_see_it(WalkSettings()) == repository.as_git_sees_it()
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tree=TREES, top=RULES, nested=st.dictionaries(st.sampled_from([b"a", b"b", b"a/b", b"ab"]), RULES, max_size=3))
 def test_nested_ignore_files_combine_as_in_git(
     repository: Repository, tree: set[bytes], top: bytes, nested: dict[bytes, bytes]

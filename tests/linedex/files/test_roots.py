@@ -5,6 +5,8 @@ import os
 import shutil
 import socket
 import stat
+import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -76,6 +78,24 @@ def test_a_root_given_by_an_alias_accepts_both_spellings(tree: Path) -> None:
     allowed = Roots([tree / "alias"])
     for spelled in (tree / "alias/src/app.py", tree / "proj/src/app.py"):
         assert resolved(allowed, spelled).path == b"src/app.py"
+
+
+def test_a_root_mounted_at_a_second_place_accepts_both_spellings(tree: Path) -> None:
+    (tree / "second").mkdir()
+    program = (
+        "import sys; from linedex.files.roots import Roots\n"
+        "place = Roots([sys.argv[1] + '/proj']).resolve(sys.argv[1] + '/second/src/app.py')\n"
+        "print(place.path, place.absolute == (sys.argv[1] + '/proj/src/app.py').encode())"
+    )
+    script = 'mount --bind "$1/proj" "$1/second" || exit 9; exec "$2" -c "$3" "$1"'
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = ["unshare", "--mount", "sh", "-c", script, "sh", str(tree), sys.executable, program]
+    if shutil.which("unshare") is None:
+        pytest.skip("the system has no unshare")
+    run = subprocess.run(command, check=False, env=environment, capture_output=True, text=True)
+    if run.returncode == 9 or run.stderr.startswith("unshare"):
+        pytest.skip(f"this process may not mount: {run.stderr}")
+    assert (run.stdout, run.stderr) == ("b'src/app.py' True\n", "")
 
 
 def test_the_innermost_of_nested_roots_holds_a_path(tree: Path) -> None:

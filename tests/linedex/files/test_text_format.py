@@ -102,6 +102,11 @@ def test_a_utf8_mark_is_counted_and_not_part_of_the_encoding() -> None:
     )
 
 
+def test_marked_utf16_with_a_broken_character_is_utf16() -> None:
+    content = codecs.BOM_UTF16_LE + TEXTS["ascii"].encode("utf-16-le") + b"\x00\xd8" + "rest\n".encode("utf-16-le")
+    assert detect_bytes(content) == TextFormat("utf-16-le", 2, Newline.LF, final_newline=True)
+
+
 @pytest.mark.parametrize("chunk", [3, 5, 1 << 20])
 def test_line_ends_of_wide_text_are_counted_by_units(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # U+0D0A and U+0A0D hold the bytes of CR and LF without being line ends.
@@ -116,6 +121,7 @@ def test_line_ends_of_wide_text_are_counted_by_units(chunk: int, monkeypatch: py
         b"START ok\n" + b"filler line of plain text\n" * 40_000 + b"\x00\x00\n" + b"END ok\n",
         b"const A = 'TOKEN_ABC';\nconst B = '\x00';\nconst C = 'TOKEN_ABC';\n",
         b"/etc/hosts\0/etc/passwd\0/usr/share/dict/words\0" * 50,
+        b"before the power cut\n" * 5000 + bytes(100_000) + b"after it\n" * 5000,
         b"\x1b[31mred\x1b[0m and \x08backspaces\n" * 30,
         "größe \x00 über\n".encode(),
     ],
@@ -202,6 +208,8 @@ BINARIES = {
     "random": random.Random(2).randbytes(5000),
     "numbers": struct.pack("<500i", *range(500)),
     "doubles": struct.pack("<500d", *(number / 7 for number in range(500))),
+    "zeros": bytes(5000),
+    "marked but no text": codecs.BOM_UTF16_LE + random.Random(3).randbytes(4000),
     "webp": b"RIFF\x24\x00\x00\x00WEBPVP8 ",
 }
 
