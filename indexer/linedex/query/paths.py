@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeAlias
@@ -103,20 +103,29 @@ class _PathText:
         return cls(keys, text, starts, ends)
 
     @cached_property
-    def base_starts(self) -> Places:
-        """Where the base name of each path begins."""
-        slashes = np.flatnonzero(np.frombuffer(self.text, np.uint8) == ord("/"))
-        if not len(slashes):
-            return self.starts
-        last = slashes[np.maximum(np.searchsorted(slashes, self.ends) - 1, 0)]
-        return np.where((last >= self.starts) & (last < self.ends), last + 1, self.starts)
+    def characters(self) -> npt.NDArray[np.uint8]:
+        """The bytes of the text, with an end of line before and after it."""
+        return np.frombuffer(b"\n" + self.text + b"\n", np.uint8)
+
+    @cached_property
+    def _slashes(self) -> Places:
+        return np.flatnonzero(self.characters[1:] == ord("/"))
+
+    def base_starts(self, places: Places) -> Places:
+        """Return where the base names of these paths begin."""
+        starts, ends = self.starts[places], self.ends[places]
+        if not len(self._slashes):
+            return starts
+        last = self._slashes[np.maximum(np.searchsorted(self._slashes, ends) - 1, 0)]
+        return np.where((last >= starts) & (last < ends), last + 1, starts)
 
     @cached_property
     def hidden(self) -> npt.NDArray[np.bool_]:
         """Which paths have a component that starts with a dot."""
         hidden = np.zeros(len(self.keys), np.bool_)
-        dots = [match.start() for match in re.finditer(rb"(?<![^/\n])\.", self.text)]
-        hidden[self.lines_of(np.array(dots, np.intp))] = True
+        dots = np.flatnonzero(self.characters[1:] == ord("."))
+        before = self.characters[dots]
+        hidden[self.lines_of(dots[(before == ord("/")) | (before == ord("\n"))])] = True
         return hidden
 
     def lines_of(self, offsets: Places) -> Places:
@@ -124,30 +133,26 @@ class _PathText:
         found: Places = np.searchsorted(self.starts, offsets, side="right") - 1
         return found
 
-    def path(self, place: int) -> bytes:
-        """Return one folded path."""
-        return self.text[self.starts[place] : self.ends[place]]
-
-    def base(self, place: int) -> bytes:
-        """Return one folded base name."""
-        return self.text[self.base_starts[place] : self.ends[place]]
+    def bases(self, places: Places) -> list[str]:
+        """Return the folded base names of these paths."""
+        spans = zip(self.base_starts(places).tolist(), self.ends[places].tolist(), strict=True)
+        return [self.text[start:end].decode("utf-8", "replace") for start, end in spans]
 
 
 def _literal(text: _PathText, wanted: str, typed: str, shown: npt.NDArray[np.bool_]) -> Places:
     """Return the paths that hold the text, ranked by where it stands in them."""
     sought = wanted.lstrip("/").encode("utf-8", "replace")
-    hits = np.array([match.start() for match in re.finditer(re.escape(sought), text.text)], np.intp)
+    hits = np.array(list(_occurrences(text.text, sought)), np.intp)
     places = text.lines_of(hits)
     kept = shown[places]
     hits, places = hits[kept], places[kept]
     if not len(hits):
         return places
     after = hits + len(sought)
-    characters = np.frombuffer(text.text + b"\n", np.uint8)
-    opens = (hits == text.starts[places]) | (characters[hits - 1] == ord("/"))
-    folder = characters[after] == ord("/")
+    opens = (hits == text.starts[places]) | (text.characters[hits] == ord("/"))
+    folder = text.characters[after + 1] == ord("/")
     at_end = after == text.ends[places]
-    in_base = after > text.base_starts[places]
+    in_base = after > text.base_starts(places)
     rank = np.select([opens & at_end, opens & in_base, in_base, opens & folder], [1, 2, 3, 4], 5)
     best = np.full(len(text.keys), 9, np.intp)
     np.minimum.at(best, places, rank)
@@ -155,11 +160,22 @@ def _literal(text: _PathText, wanted: str, typed: str, shown: npt.NDArray[np.boo
     exact = path_key(typed.encode("utf-8", "surrogateescape"))
     for place in found[best[found] == 1].tolist():
         best[place] -= text.keys[place].endswith(exact)
-    base_length = (text.ends - text.base_starts)[found]
-    length = (text.ends - text.starts)[found]
+    base_length = text.ends[found] - text.base_starts(found)
+    length = text.ends[found] - text.starts[found]
     order = np.lexsort((found, length, base_length, best[found]))
     ranked: Places = found[order]
     return ranked
+
+
+def _occurrences(text: bytes, sought: bytes) -> Iterator[int]:
+    """Yield where `sought` stands, overlapping places too: the last of `aaa` may be the one that ends the name."""
+    if not any(sought.startswith(sought[at:]) for at in range(1, len(sought))):
+        yield from (match.start() for match in re.finditer(re.escape(sought), text))
+        return
+    at = text.find(sought)
+    while at >= 0:
+        yield at
+        at = text.find(sought, at + 1)
 
 
 def _globbed(text: _PathText, wanted: str, shown: npt.NDArray[np.bool_]) -> Places:
@@ -232,10 +248,10 @@ def _letters_in_order(text: _PathText, wanted: str, shown: npt.NDArray[np.bool_]
 
 def _by_likeness(text: _PathText, wanted: str, places: Places) -> Places:
     """Return places with the likest base names first; beyond `_MOST_RANKED` of them, the shortest come to be ranked."""
-    order = np.argsort((text.ends - text.base_starts)[places], kind="stable")
+    order = np.argsort(text.ends[places] - text.base_starts(places), kind="stable")
     near, far = places[order[:_MOST_RANKED]], places[order[_MOST_RANKED:]]
     sought = wanted.rpartition("/")[2] or wanted
-    scores = [fuzz.ratio(sought, text.base(place).decode("utf-8", "replace")) for place in near.tolist()]
+    scores = [fuzz.ratio(sought, base) for base in text.bases(near)]
     ranked: Places = np.concatenate((near[np.argsort(-np.array(scores), kind="stable")], far))
     return ranked
 
@@ -244,7 +260,6 @@ def _alike(text: _PathText, wanted: str, shown: npt.NDArray[np.bool_]) -> Places
     """Return the paths whose base name is like the wanted one, likest first."""
     sought = wanted.rpartition("/")[2] or wanted
     places = np.flatnonzero(shown)
-    bases = [text.base(place).decode("utf-8", "replace") for place in places.tolist()]
-    found = process.extract(sought, bases, scorer=fuzz.ratio, score_cutoff=_LIKENESS, limit=None)
+    found = process.extract(sought, text.bases(places), scorer=fuzz.ratio, score_cutoff=_LIKENESS, limit=None)
     alike: Places = places[np.array([index for _, _, index in found], np.intp)]
     return alike
