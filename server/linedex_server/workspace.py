@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Self, TypeAlias
 
 from linedex.errors import BadArgument, NotAFile, NotAFolder, Unreadable
 from linedex.files.names import display
@@ -25,11 +25,8 @@ LOOSE_ROOT = Path("/")
 """Where files outside every root are named from, when the restriction is lifted."""
 
 
-class At(NamedTuple):
-    """A place in the workspace: the index that answers for it, and its path below that index's root."""
-
-    index: Index
-    path: RelPath
+At: TypeAlias = tuple[Index, RelPath]
+"""A place in the workspace: the index that answers for it, and its path below that index's root."""
 
 
 class Workspace:
@@ -103,9 +100,9 @@ class Workspace:
         """
         place = self._judge.resolve(path, base=display(os.fsencode(self.base)))
         if place.root is not None:
-            return At(self._indexes[place.root.path], place.path)
+            return self._indexes[place.root.path], place.path
         assert self._loose is not None  # only an unrestricted judge lets such a place through
-        return At(self._loose, place.path)
+        return self._loose, place.path
 
     def file(self, path: str) -> At:
         """`at`, for a path that must not be a folder.
@@ -188,6 +185,7 @@ class Workspace:
             self.settings.limits,
             settings=self.settings.walk,
             loose=loose,
+            added_languages=languages_folder(self.settings.state_dir),
         )
 
 
@@ -206,6 +204,11 @@ def sidecar_path(state_dir: Path, root: Path, *, loose: bool = False) -> Path:
     """
     name = "loose" if loose else hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
     return state_dir / "indexes" / name / "index.db"
+
+
+def languages_folder(state_dir: Path) -> Path:
+    """Return where languages that a person added are kept; nothing is made."""
+    return state_dir / "languages"
 
 
 def make_private_folders(state_dir: Path, sidecar: Path) -> None:

@@ -131,8 +131,8 @@ def test_names_are_relative_below_the_base_and_absolute_elsewhere(tmp_path: Path
 
 def test_files_and_folders_are_told_apart(tmp_path: Path, folders: tuple[Path, Path]) -> None:
     with Workspace(settings(tmp_path, folders[0])) as workspace:
-        assert workspace.file("src/a.py").path == b"src/a.py"
-        assert workspace.folder("src").path == b"src"
+        assert workspace.file("src/a.py")[1] == b"src/a.py"
+        assert workspace.folder("src")[1] == b"src"
         with pytest.raises(NotAFile):
             workspace.file("src")
         with pytest.raises(NotAFolder):

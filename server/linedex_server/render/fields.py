@@ -107,14 +107,13 @@ def read_fields(answer: ReadAnswer, shown: Shown, *, mode: str, pattern: str | N
         "lines_returned": len(shown.lines),
         "total_lines": answer.total_lines,
         "mode": mode,
-        "truncated": shown.next_line is not None or shown.dropped_before,
+        "truncated": shown.next_line is not None or bool(shown.left_out_from),
     }
     if pattern is not None:
         fields |= {"pattern": pattern, "match_line": answer.match_line}
     cut = list(answer.cut_lines) if shown.cut_at is None else [shown.first]
-    notes = [*warnings, *([answer.note] if answer.note else [])]
-    if notes:
-        fields["warnings"] = notes
+    if warnings:
+        fields["warnings"] = list(warnings)
     return {**fields, "cut_lines": cut, "hash": answer.hash, "next_offset": shown.next_line}
 
 
@@ -125,7 +124,7 @@ def enclosing_fields(answer: ReadAnswer, shown: Shown) -> Fields:
         shown,
         mode="context_window" if answer.symbol is None else "enclosing",
         pattern=None,
-        warnings=(),
+        warnings=(answer.note,) if answer.note else (),
     )
     fields["enclosing_symbol"] = None if answer.symbol is None else f"{answer.symbol.kind} {answer.symbol.path}"
     return fields

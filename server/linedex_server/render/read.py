@@ -19,51 +19,49 @@ class Shown:
         first: number of the first line shown, 0 when there is none.
         lines: the lines shown.
         cut_at: for a single line longer than the page, the code points of it that are shown; else None.
-        dropped_before: whether lines were left out before `first`, which the reader had asked for.
+        left_out_from: the first of the lines that were asked for and left out before `first`, 0 when none were.
         next_line: the line to go on from, or None at the end.
     """
 
     first: int
     lines: tuple[str, ...]
     cut_at: int | None
-    dropped_before: bool
+    left_out_from: int
     next_line: int | None
 
 
-def fitted(answer: ReadAnswer, characters: int, *, from_end: bool = False, overhead: int = 1) -> Shown:
+def fitted(answer: ReadAnswer, characters: int, *, tail_from: int = 0, overhead: int = 1) -> Shown:
     """Return as many lines as fit.
 
     Args:
         answer: what was read.
         characters: room for them, in code points.
-        from_end: keep the last lines instead of the first.
+        tail_from: for the tail of a file, the first line that was asked for: the last lines are kept, not the first.
         overhead: characters that each line costs beside its text and number.
     """
     room = characters
     kept = 0
-    order = range(len(answer.lines) - 1, -1, -1) if from_end else range(len(answer.lines))
-    for index in order:
+    for index in range(len(answer.lines) - 1, -1, -1) if tail_from else range(len(answer.lines)):
         room -= len(answer.lines[index]) + len(str(answer.first_line + index)) + overhead
         if room < 0:
             break
         kept += 1
-    if kept == len(answer.lines):
-        return Shown(answer.first_line, answer.lines, None, dropped_before=False, next_line=answer.next_line)
     cut_at = None
-    if not kept:
+    if answer.lines and not kept:
         kept, cut_at = 1, max(characters - len(str(answer.total_lines)) - overhead, 1)
-    start = len(answer.lines) - kept if from_end else 0
+    start = len(answer.lines) - kept if tail_from else 0
     lines = answer.lines[start : start + kept]
     if cut_at is not None:
         lines = (lines[0][:cut_at],)
     first = answer.first_line + start
-    after = first + kept
-    next_line = answer.next_line if from_end else (after if after <= answer.total_lines else None)
-    return Shown(first, lines, cut_at, dropped_before=from_end, next_line=next_line)
+    next_line: int | None = answer.next_line
+    if not tail_from and kept < len(answer.lines):
+        next_line = first + kept
+    return Shown(first, lines, cut_at, tail_from if tail_from < first else 0, next_line)
 
 
 def read_page(
-    answer: ReadAnswer, name: Naming, *, characters: int = 20_000, from_end: bool = False, note: str | None = None
+    answer: ReadAnswer, name: Naming, *, characters: int = 20_000, tail_from: int = 0, note: str | None = None
 ) -> str:
     """Return a page of lines.
 
@@ -71,13 +69,13 @@ def read_page(
         answer: what was read.
         name: how the file is called.
         characters: length of the page, in code points.
-        from_end: when it does not fit, keep the last lines instead of the first (for the tail of a file).
+        tail_from: for the tail of a file, the first line that was asked for: the last lines are kept, not the first.
         note: a sentence for the last line instead of the answer's own.
     """
     called = name(answer.path)
     said = answer.note if note is None else note
     room = characters - _ROOM_FOR_FOOTER - len(called) - len(said)
-    shown = fitted(answer, room, from_end=from_end, overhead=2)
+    shown = fitted(answer, room, tail_from=tail_from, overhead=2)
     body = "".join(f"{number}\t{line}\n" for number, line in enumerate(shown.lines, shown.first))
     if shown.cut_at is not None:
         body = body.removesuffix("\n") + "…\n"
@@ -109,8 +107,8 @@ def _cuts(answer: ReadAnswer, shown: Shown, last: int) -> list[str]:
             f"line {shown.first} is longer than a page and cut after column {shown.cut_at}: "
             "search_content shows the part around a match"
         )
-    if shown.dropped_before:
-        parts.append(f"page full: earlier lines from {answer.first_line} were left out")
+    if shown.left_out_from:
+        parts.append(f"page full: {_lines(shown.left_out_from, shown.first - 1)} left out")
     return parts
 
 

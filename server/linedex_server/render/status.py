@@ -9,6 +9,8 @@ from linedex_server.render.words import bracketed, counted, elapsed, reasons, si
 
 _PHASES = {Phase.CATALOGUE: "listing files", Phase.TEXT: "indexing text", Phase.SYMBOLS: "indexing symbols"}
 
+MOST_PROBLEMS = 20
+
 
 def status_page(statuses: Sequence[IndexStatus], *, state_dir: str, version: str) -> str:
     """Return the state of each root's index, a paragraph each.
@@ -38,7 +40,9 @@ def status_lines(status: IndexStatus) -> list[str]:
     writer = "this process writes it" if status.writer else "another process writes it"
     lines.append(f"  sidecar {size(status.sidecar_bytes)}, signatures {size(status.signature_bytes)}; {writer}")
     lines.append(f"  freshness: {status.freshness}")
-    lines.extend(f"  problem: {' '.join(problem.split())}" for problem in status.problems)
+    lines.extend(f"  problem: {' '.join(problem.split())}" for problem in status.problems[:MOST_PROBLEMS])
+    if len(status.problems) > MOST_PROBLEMS:
+        lines.append(f"  and {counted(len(status.problems) - MOST_PROBLEMS, 'problem')} more")
     return lines
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.metadata import version
 
-from linedex.answers import ReadAnswer
-from linedex.index import Index
-from linedex.model import LineNumber
 from linedex_server.render.fields import enclosing_fields, folder_fields, overview_fields, read_fields, status_fields
 from linedex_server.render.listing import folder_page
 from linedex_server.render.outline import overview_page
@@ -53,48 +51,41 @@ def _read(session: Session, given: Given) -> Reply:
     mode, pattern, offset = given.text("mode"), given.maybe_text("pattern"), given.whole("offset")
     # a line takes three characters at least, so no more than this can be shown
     count = min(given.whole("limit"), session.page_characters // 3)
-    warnings = []
+    notes = []
+    tail_from = 0
     if mode == "tail":
         answer = index.tail(path, count)
+        tail_from = max(1, answer.total_lines - given.whole("limit") + 1)
     elif mode == "head":
         answer = index.head(path, count)
     elif pattern is not None:
         answer = index.around(path, pattern, count)
         if mode == "semantic" and answer.match_line is not None:
-            match_line = answer.match_line
-            answer = index.enclosing(path, match_line, context_lines=count)
+            answer = replace(
+                index.enclosing(path, answer.match_line, context_lines=count), match_line=answer.match_line
+            )
     elif mode == "semantic":
-        answer = index.enclosing(path, LineNumber(offset), context_lines=count)
+        answer = index.enclosing(path, offset, context_lines=count)
     else:
-        answer = index.read(path, LineNumber(offset), count)
+        answer = index.read(path, offset, count)
     if offset != 1 and (mode in ("tail", "head") or pattern is not None):
-        warnings.append(f"offset ignored {f'in {mode} mode' if mode in ('tail', 'head') else 'when pattern is set'}")
+        notes.append(f"offset ignored {f'in {mode} mode' if mode in ('tail', 'head') else 'when pattern is set'}")
     if pattern is not None and mode in ("tail", "head"):
-        warnings.append(f"pattern ignored in {mode} mode")
-    note = "; ".join((*warnings, *([answer.note] if answer.note else [])))
-    return _lines(session, index, answer, note=note, mode=mode, pattern=pattern, warnings=warnings)
-
-
-def _lines(
-    session: Session,
-    index: Index,
-    answer: ReadAnswer,
-    *,
-    note: str,
-    mode: str,
-    pattern: str | None,
-    warnings: list[str],
-) -> Reply:
-    workspace = session.workspace
-    from_end = mode == "tail"
+        notes.append(f"pattern ignored in {mode} mode")
+    if answer.note and not tail_from:  # the note on a tail says what was left out, which depends on our page
+        notes.append(answer.note)
 
     def attempt(characters: int) -> tuple[int, Reply]:
-        shown = fitted_lines(answer, characters, from_end=from_end)
+        shown = fitted_lines(answer, characters, tail_from=tail_from)
         return characters, session.reply(
             lambda: read_page(
-                answer, workspace.naming(index), characters=session.page_characters, from_end=from_end, note=note
+                answer,
+                workspace.naming(index),
+                characters=session.page_characters,
+                tail_from=tail_from,
+                note="; ".join(notes),
             ),
-            lambda: read_fields(answer, shown, mode=mode, pattern=pattern, warnings=warnings),
+            lambda: read_fields(answer, shown, mode=mode, pattern=pattern, warnings=notes),
         )
 
     return fitted(attempt, session.page_characters, session.page_characters)
@@ -105,7 +96,7 @@ def _enclosing(session: Session, given: Given) -> Reply:
     index, path = workspace.file(given.text("absolute_file_path"))
     answer = index.enclosing(
         path,
-        LineNumber(given.whole("line")),
+        given.whole("line"),
         depth=given.whole("depth"),
         context_lines=min(given.whole("context_lines"), session.page_characters // 3),
     )

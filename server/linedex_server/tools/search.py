@@ -27,14 +27,12 @@ MOST_CONTEXT = 50
 """Lines of context before and after a hit; more is a read."""
 
 
-def _search(
-    session: Session, index: Index, request: SearchRequest, fields: Callable[[SearchAnswer], Fields], note: str = ""
-) -> Reply:
+def _search(session: Session, index: Index, request: SearchRequest, fields: Callable[[SearchAnswer], Fields]) -> Reply:
     """One page of a search: when the text is longer than a page, the same question with fewer hits."""
     name = session.workspace.naming(index)
     excerpt = session.workspace.settings.excerpt_characters
 
-    def reply(answer: SearchAnswer, note: str) -> Reply:
+    def reply(answer: SearchAnswer, note: str = "") -> Reply:
         return session.reply(
             lambda: search_page(answer, name, mode=request.mode, excerpt=excerpt, note=note), lambda: fields(answer)
         )
@@ -42,7 +40,7 @@ def _search(
     def attempt(wanted: int) -> tuple[int, Reply]:
         answer = index.search(replace(request, max_hits=wanted))
         shown = max(sum(len(found.hits) for found in answer.files), len(answer.files))
-        made = reply(answer, note)
+        made = reply(answer)
         if shown <= 1 and len(made.text) > session.page_characters:
             made = reply(without_context(answer), "context left out: it is longer than a page")
         return shown, made

@@ -49,7 +49,7 @@ def test_a_page_is_bounded_and_goes_on_where_it_stopped(
     lines: list[str], first: int, characters: int, from_end: bool
 ) -> None:
     last = first + len(lines) - 1
-    page = read_page(read(lines, first, last), display, characters=characters, from_end=from_end)
+    page = read_page(read(lines, first, last), display, characters=characters, tail_from=first if from_end else 0)
     assert len(page) <= characters
     numbered = shown(page)
     assert numbered == [(number, lines[number - first]) for number, _ in numbered]
