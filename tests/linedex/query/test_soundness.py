@@ -53,6 +53,11 @@ def test_a_text_with_a_hit_holds_the_grams_and_so_does_the_line(seed: int, hosti
         r"\x{212a}",
         "[\u0130a]",
         r"\s",
+        "(?=a)",
+        "(?!k)",
+        "(?<=s)",
+        "(?<!é)",
+        "(?P<twice>[abkσ])(?P=twice)",
     )
     for _ in range(PATTERNS):
         pattern = from_seed.pattern(classes, ("^", "$", r"\A", r"\z", r"\b", r"\B"))
