@@ -37,7 +37,7 @@ from linedex.answers import (
 )
 from linedex.build.check import check
 from linedex.build.outliner import CrashPolicy, Outliner
-from linedex.build.pipeline import Builder
+from linedex.build.pipeline import BACKGROUND, Builder
 from linedex.build.status import status_of
 from linedex.build.sync import look
 from linedex.content.symbols import Extraction
@@ -148,7 +148,7 @@ class Index:
         if teller:
             teller.start()
         try:
-            self._build_once()
+            self._build_once(nice=0)
         finally:
             done.set()
             if teller:
@@ -182,11 +182,11 @@ class Index:
             if self._closing.is_set():
                 return
             self._wake.clear()
-            self._build_once()
+            self._build_once(nice=BACKGROUND)
             if not self._wake.is_set():
                 self._idle.set()
 
-    def _build_once(self) -> None:
+    def _build_once(self, *, nice: int) -> None:
         """Run one build; an index that turns out to be damaged is begun anew, once."""
         for attempt in (1, 2):
             try:
@@ -194,7 +194,7 @@ class Index:
                 for row in named:
                     if self._catalogue.places_by_key.get(row.key) is None:
                         self._builder.add(self._catalogue, row)
-                self._builder.build(self._catalogue, walk=not self._loose)
+                self._builder.build(self._catalogue, walk=not self._loose, nice=nice)
             except apsw.Error as error:
                 if attempt == 2 or not unusable(error):
                     raise

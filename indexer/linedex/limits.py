@@ -80,6 +80,7 @@ class Limits:
     """Average bytes a line from which a script or style sheet counts as minified."""
 
     workers: int = 2
+    """Processes that analyse; 0 does it in the calling thread, unprotected from what a parser may do."""
 
 
 DEFAULT_LIMITS = Limits()

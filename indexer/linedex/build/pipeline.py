@@ -26,6 +26,8 @@ from linedex.store.catalogue import Catalogue
 from linedex.store.database import Sidecar
 from linedex.store.files import FileRow
 
+BACKGROUND = 19
+"""Niceness of workers nobody waits for."""
 _ROWS_A_COMMIT = 50_000
 
 
@@ -57,17 +59,18 @@ class Builder:
         """Ask a running build to end at the next committed batch; later builds end at once."""
         self._stop.set()
 
-    def build(self, catalogue: Catalogue, *, walk: bool = True) -> Catalogue:
+    def build(self, catalogue: Catalogue, *, walk: bool = True, nice: int = BACKGROUND) -> Catalogue:
         """Bring the sidecar up to date; return the catalogue afterwards.
 
         Args:
             catalogue: as the sidecar has it.
             walk: whether to look at the whole root first; a loose index only reads what was named.
+            nice: how much the workers yield to other processes, 0 to 19.
         """
         if walk:
             catalogue = self._list(catalogue)
         name = os.fsdecode(self._root.path)
-        parts = (name, self._sidecar, self._limits, self.progress, self._publish, self._stop)
+        parts = (name, self._sidecar, self._limits, self.progress, self._publish, self._stop, nice)
         if not self._stop.is_set():
             catalogue = TextPhase(*parts).run(catalogue)
         if not self._stop.is_set():

@@ -18,6 +18,7 @@ from typing import TypeAlias
 import numpy as np
 
 from linedex.answers import Phase
+from linedex.build.inline import InlinePool
 from linedex.build.outliner import CrashPolicy, prepare_worker, refusal, switched_off
 from linedex.build.progress import Progress
 from linedex.build.workers import Failure, Pool
@@ -94,6 +95,7 @@ class SymbolPhase:
         progress: Progress,
         publish: Callable[[Catalogue], None],
         stop: threading.Event,
+        nice: int,
         policy: CrashPolicy,
         added_languages: Path | None,
     ) -> None:
@@ -103,6 +105,7 @@ class SymbolPhase:
         self._progress = progress
         self._publish = publish
         self._stop = stop
+        self._nice = nice
         self._policy = policy
         self._added_languages = added_languages
 
@@ -119,14 +122,7 @@ class SymbolPhase:
         writer = SymbolWriter(self._sidecar.write)
         done: list[_Done] = []
         held, since = 0, time.monotonic()
-        pool: Pool[ParseFile, ParsedFile] = Pool(
-            parse_file,
-            workers=self._limits.workers,
-            item_seconds=self._limits.outline_seconds,
-            memory_bytes=self._limits.outline_memory,
-            setup=partial(prepare_worker, self._added_languages),
-        )
-        with pool:
+        with self._pool() as pool:
             for job, outcome in pool.run(self._batches(pending.tolist())):
                 self._progress.advance(1, job.fingerprint.size)
                 rows, note = self._judge(job, outcome)
@@ -146,6 +142,18 @@ class SymbolPhase:
             with self._sidecar.transaction() as db:
                 file_rows.set_phase(db, "symbols", took)
         return self._catalogue
+
+    def _pool(self) -> Pool[ParseFile, ParsedFile] | InlinePool[ParseFile, ParsedFile]:
+        if not self._limits.workers:
+            return InlinePool(parse_file)
+        return Pool(
+            parse_file,
+            workers=self._limits.workers,
+            item_seconds=self._limits.outline_seconds,
+            memory_bytes=self._limits.outline_memory,
+            nice=self._nice,
+            setup=partial(prepare_worker, self._added_languages),
+        )
 
     def _batches(self, pending: list[int]) -> Iterator[list[ParseFile]]:
         batch: list[ParseFile] = []

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from linedex.build.analyze import (
     read_range,
     whole_column,
 )
+from linedex.build.inline import InlinePool
 from linedex.build.progress import Progress
 from linedex.build.workers import Failure, Pool
 from linedex.content.grams import Bits
@@ -39,6 +40,10 @@ from linedex.store.signatures import BlockWriter, ColumnWriter, repack
 
 _TRIGRAM_LIMIT = 64 << 20
 """Past this size the trigrams of a file say nothing any more, and its blocks decide alone."""
+
+
+_FilesPool: TypeAlias = Pool[ReadFiles, FilesRead] | InlinePool[ReadFiles, FilesRead]
+_RangePool: TypeAlias = Pool[ReadRange, RangeRead] | InlinePool[ReadRange, RangeRead]
 
 
 @dataclass
@@ -71,6 +76,7 @@ class TextPhase:
         progress: Progress,
         publish: Callable[[Catalogue], None],
         stop: threading.Event,
+        nice: int,
     ) -> None:
         self._root = root
         self._sidecar = sidecar
@@ -78,6 +84,7 @@ class TextPhase:
         self._progress = progress
         self._publish = publish
         self._stop = stop
+        self._nice = nice
         self._batch = _Batch()
 
     def run(self, catalogue: Catalogue) -> Catalogue:
@@ -122,7 +129,7 @@ class TextPhase:
     def _read_files(self, jobs: Iterator[ReadFiles]) -> list[LargeFile]:
         large: list[LargeFile] = []
         alone: list[ReadFiles] = []
-        pool: Pool[ReadFiles, FilesRead] = self._pool(read_files)
+        pool: _FilesPool = self._pool(read_files)
         with pool:
             for job, outcome in pool.run([job] for job in jobs):
                 if isinstance(outcome, Failure):
@@ -141,8 +148,10 @@ class TextPhase:
                     break
         return large
 
-    def _pool(self, task: Callable[[Any], Any]) -> Pool[Any, Any]:
-        return Pool(task, workers=self._limits.workers, item_seconds=self._limits.analyse_seconds)
+    def _pool(self, task: Callable[[Any], Any]) -> Pool[Any, Any] | InlinePool[Any, Any]:
+        if not self._limits.workers:
+            return InlinePool(task)
+        return Pool(task, workers=self._limits.workers, item_seconds=self._limits.analyse_seconds, nice=self._nice)
 
     def _give_up(self, job: ReadFiles) -> None:
         for file, path, _ in job.files:
@@ -182,14 +191,14 @@ class TextPhase:
 
     def _read_large(self, large: list[LargeFile]) -> None:
         """Cut large files into blocks, a range at a time; each is committed when its last range has come."""
-        pool: Pool[ReadRange, RangeRead] = self._pool(read_range)
+        pool: _RangePool = self._pool(read_range)
         with pool:
             for plan in large:
                 self._read_one_large(pool, plan)
                 if self._stop.is_set():
                     return
 
-    def _read_one_large(self, pool: Pool[ReadRange, RangeRead], plan: LargeFile) -> None:
+    def _read_one_large(self, pool: _RangePool, plan: LargeFile) -> None:
         file = plan.facts.file
         with self._sidecar.transaction() as db:
             file_rows.forget_content(db, [file])

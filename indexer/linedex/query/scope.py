@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from linedex.answers import SearchRequest
 from linedex.content import languages
 from linedex.model import FileState
+from linedex.query.globs import glob_pattern
 from linedex.query.verify import Entry
 from linedex.store.catalogue import Catalogue, is_hidden, key_path
 from linedex.store.look import Look, NewFile
@@ -145,35 +145,11 @@ def name_filter(include: tuple[str, ...], exclude: tuple[str, ...]) -> NameFilte
 def _compiled(globs: tuple[str, ...]) -> re.Pattern[bytes] | None:
     if not globs:
         return None
-    return re.compile("|".join(map(_glob_pattern, globs)).encode("utf-8", "surrogateescape"), re.DOTALL)
+    return re.compile("|".join(map(_anchored, globs)).encode("utf-8", "surrogateescape"), re.DOTALL)
 
 
-def _glob_pattern(glob: str) -> str:
-    """Return a pattern for `/` + path; `*` and `?` stop at a slash unless the glob has none of its own."""
+def _anchored(glob: str) -> str:
+    """Return a pattern for `/` + path."""
     if "/" not in glob:
-        inner = fnmatch.translate(glob).removesuffix(r"\z").removesuffix(r"\Z").removeprefix("(?s:").removesuffix(")")
-        return rf"(?:.*/)?(?=[^/]*\Z){inner}\Z"
-    pieces = []
-    at = 0
-    body = glob.strip("/") + ("/**" if glob.endswith("/") else "")
-    while at < len(body):
-        if body.startswith("**/", at):
-            pieces.append("(?:.*/)?")
-            at += 3
-        elif body.startswith("**", at):
-            pieces.append(".*")
-            at += 2
-        elif body[at] == "*":
-            pieces.append("[^/]*")
-            at += 1
-        elif body[at] == "?":
-            pieces.append("[^/]")
-            at += 1
-        elif body[at] == "[" and (close := body.find("]", at + 2)) > 0:
-            inside = body[at + 1 : close].replace("\\", "\\\\")
-            pieces.append("[" + ("^" + inside[1:] if inside[0] in "!^" else inside) + "]")
-            at = close + 1
-        else:
-            pieces.append(re.escape(body[at]))
-            at += 1
-    return "/" + "".join(pieces) + r"\Z"
+        return rf"/(?:.*/)?{glob_pattern(glob)}\Z"
+    return rf"/{glob_pattern(glob.strip('/'))}{'/.*' if glob.endswith('/') else ''}\Z"

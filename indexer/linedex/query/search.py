@@ -24,7 +24,7 @@ from linedex.answers import (
     SearchRequest,
 )
 from linedex.content.grams import FILE_GRAM
-from linedex.errors import BadArgument
+from linedex.errors import BadArgument, LinedexError
 from linedex.files.roots import Root
 from linedex.limits import Limits
 from linedex.model import FileId, LineNumber
@@ -65,6 +65,7 @@ class Search:
         if request.max_hits < 1:
             raise BadArgument("`max_hits` is below 1.", "Ask for at least one hit.")
         self._began = time.perf_counter()
+        self._root = root
         self._look = look
         self._request = request
         self._limits = limits
@@ -113,11 +114,12 @@ class Search:
         return True
 
     def _cursor_at(self, entry: Entry, line: LineNumber) -> Cursor:
-        if entry.place < 0:
-            new = next(new for new in self._look.new if new.key == entry.key)
-            return Cursor(entry.key, line, new.stat.inode, new.stat.size)
-        mark = self._look.catalogue.fingerprint(entry.place)
-        return Cursor(entry.key, line, mark.inode, mark.size)
+        """Return the cursor behind a line of a file; one that has vanished is never its own successor."""
+        try:
+            status = self._root.stat(key_path(entry.key))
+        except LinedexError:
+            return Cursor(entry.key, line, -1, 0)
+        return Cursor(entry.key, line, status.st_ino, status.st_size)
 
     def _resume_line(self, entry: Entry) -> LineNumber:
         """Return the line of `entry` behind which this page begins."""

@@ -1,0 +1,285 @@
+"""The answer of the index against the answer of reading every file, and both against a split by lines."""
+
+import os
+import re
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from linedex.answers import Coverage, OutputMode, SearchAnswer, SearchRequest
+from linedex.errors import BadCursor, BadPattern, NotFound
+from linedex.index import Index
+from linedex.limits import Limits
+from linedex.model import RelPath
+
+TINY = Limits(
+    large_file=64,
+    block_bytes=24,
+    block_slack=8,
+    batch_bytes=96,
+    group_bytes=1 << 10,
+    window_bytes=64,
+    window_overlap=16,
+    excerpt=40,
+    workers=0,
+)
+WORDS = [
+    "kilo",
+    "KILO",
+    "\u212ailo",
+    "straße",
+    "STRASSE",
+    "ſum",
+    "Σίσυφος",
+    "σίσυφοΣ",
+    "İx",
+    "ab",
+    "abc",
+    "",
+    "é",
+    "文字",
+    "\t",
+]
+LINE = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
+TEXT = st.tuples(st.lists(LINE, max_size=12), st.sampled_from(["\n", "\r\n"]), st.booleans()).map(
+    lambda parts: parts[1].join(parts[0]) + (parts[1] if parts[2] and parts[0] else "")
+)
+ENCODED = st.tuples(TEXT, st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-be-bom"])).map(
+    lambda pair: b"\xfe\xff" + pair[0].encode("utf-16-be") if pair[1] == "utf-16-be-bom" else pair[0].encode(pair[1])
+)
+PATTERNS = st.sampled_from(
+    [
+        "kilo",
+        "ilo",
+        "straße",
+        "ss",
+        "sum",
+        "ίσυ",
+        "ab",
+        "abc ab",
+        "文字",
+        "x",
+        r"\bab\b",
+        "^ab",
+        "abc$",
+        "a.c",
+        "(kilo|sum)",
+        "^$",
+    ]
+)
+
+
+def build(folder: Path, limits: Limits = TINY) -> Index:
+    index = Index(folder / "root", folder / "state" / "index.db", limits)
+    index.build()
+    return index
+
+
+def write(folder: Path, files: dict[str, bytes]) -> None:
+    for name, data in files.items():
+        path = folder / "root" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def lines_of(answer: SearchAnswer) -> list[tuple[bytes, int]]:
+    return [(found.path, hit.line) for found in answer.files for hit in found.hits]
+
+
+def all_pages(index: Index, request: SearchRequest) -> list[tuple[bytes, int]]:
+    found: list[tuple[bytes, int]] = []
+    while True:
+        answer = index.search(request)
+        found += lines_of(answer)
+        if not answer.cursor:
+            return found
+        request = SearchRequest(
+            **{**{name: getattr(request, name) for name in request.__slots__}, "cursor": answer.cursor}
+        )
+
+
+def decoded_lines(data: bytes) -> list[str]:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        text = data.decode("utf-16")
+    else:
+        text = data.decode("utf-8-sig")
+    lines = text.replace("\r\n", "\n").split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(ENCODED, min_size=1, max_size=5), PATTERNS, st.booleans(), st.integers(1, 4))
+def test_the_index_finds_what_reading_finds_page_by_page(
+    contents: list[bytes], pattern: str, case_sensitive: bool, page: int
+) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write(folder, {f"d{at % 2}/f{at}.txt": data for at, data in enumerate(contents)})
+        with build(folder) as index:
+            request = SearchRequest(pattern, regex=True, case_sensitive=case_sensitive, max_hits=page)
+            by_index = all_pages(index, request)
+            assert by_index == all_pages(
+                index, SearchRequest(pattern, regex=True, case_sensitive=case_sensitive, brute=True, max_hits=page)
+            )
+            if case_sensitive:
+                expected = [
+                    (f"d{at % 2}/f{at}.txt".encode(), number)
+                    for at, data in sorted(enumerate(contents), key=lambda item: (item[0] % 2, item[0]))
+                    for number, line in enumerate(decoded_lines(data), start=1)
+                    if re.search(pattern, line)
+                ]
+                assert by_index == expected
+            counted = index.search(
+                SearchRequest(pattern, regex=True, case_sensitive=case_sensitive, mode=OutputMode.COUNT)
+            )
+            assert counted.total_hits == len(by_index)
+            listed = index.search(
+                SearchRequest(pattern, regex=True, case_sensitive=case_sensitive, mode=OutputMode.FILES)
+            )
+            assert [found.path for found in listed.files] == list(dict.fromkeys(path for path, _ in by_index))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 400), st.integers(0, 400), st.integers(0, 400), st.sampled_from(["a", "é", "文"]))
+def test_a_match_in_a_line_of_any_length_is_found_with_its_column(
+    left: int, middle: int, right: int, filler: str
+) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        text = f"first\n{filler * left}NEEDLE{filler * middle}NEEDLE{filler * right}\nlast NEEDLE\n"
+        write(folder, {"long.txt": text.encode()})
+        with build(folder) as index:
+            for brute in (False, True):
+                answer = index.search(SearchRequest("NEEDLE", case_sensitive=True, brute=brute))
+                hits = answer.files[0].hits
+                assert [hit.line for hit in hits] == [2, 3]
+                assert (hits[0].column, hits[0].end_column) == (left + 1, left + 7)
+                at = hits[0].column - hits[0].text_column
+                assert hits[0].text[at : at + 6] == "NEEDLE"
+                assert hits[1].column == 6
+                assert answer.coverage.verdict is Coverage.COMPLETE
+
+
+def test_inverted_long_lines_are_hits_when_nothing_in_them_matches(tmp_path: Path) -> None:
+    write(tmp_path, {"a.txt": b"x" * 300 + b"\n" + b"y" * 150 + b"NO" + b"y" * 150 + b"\nshort\n"})
+    with build(tmp_path) as index:
+        assert lines_of(index.search(SearchRequest("NO", invert=True))) == [(b"a.txt", 1), (b"a.txt", 3)]
+
+
+def test_files_that_changed_or_came_after_indexing_are_read(tmp_path: Path) -> None:
+    write(tmp_path, {"old.txt": b"nothing\n", "gone.txt": b"needle\n", "same.txt": b"needle\n"})
+    with build(tmp_path) as index:
+        write(tmp_path, {"old.txt": b"needle\n", "new/very.txt": b"x\nneedle\n"})
+        (tmp_path / "root" / "gone.txt").unlink()
+        answer = index.search(SearchRequest("needle"))
+        assert lines_of(answer) == [(b"new/very.txt", 2), (b"old.txt", 1), (b"same.txt", 1)]
+        assert answer.coverage.verdict is Coverage.COMPLETE
+
+
+def test_a_rewrite_of_equal_size_and_mtime_is_noticed(tmp_path: Path) -> None:
+    write(tmp_path, {"a.txt": b"needle\n"})
+    path = tmp_path / "root" / "a.txt"
+    with build(tmp_path) as index:
+        before = path.stat()
+        path.write_bytes(b"noodle\n")
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert lines_of(index.search(SearchRequest("noodle"))) == [(b"a.txt", 1)]
+
+
+def test_a_named_file_is_answered_though_it_is_hidden_or_ignored(tmp_path: Path) -> None:
+    write(tmp_path, {".ignore": b"out/\n", "out/log.txt": b"needle\n", ".hidden": b"needle\n", "in.txt": b"needle\n"})
+    with build(tmp_path) as index:
+        assert lines_of(index.search(SearchRequest("needle"))) == [(b"in.txt", 1)]
+        for name in (b"out/log.txt", b".hidden"):
+            assert lines_of(index.search(SearchRequest("needle", scope=RelPath(name)))) == [(name, 1)]
+        everything = SearchRequest("needle", include_hidden=True, include_ignored=True)
+        assert [path for path, _ in lines_of(index.search(everything))] == [b".hidden", b"in.txt", b"out/log.txt"]
+
+
+def test_globs_and_languages_narrow_the_files(tmp_path: Path) -> None:
+    names = ["a.py", "b.c", "src/c.py", "src/deep/d.py", "src/e.txt"]
+    write(tmp_path, {name: b"needle\n" for name in names})
+    with build(tmp_path) as index:
+
+        def found(**options: object) -> list[bytes]:
+            return [path for path, _ in lines_of(index.search(SearchRequest("needle", **options)))]
+
+        assert found(include=("*.py",)) == [b"a.py", b"src/c.py", b"src/deep/d.py"]
+        assert found(include=("src/*.py",)) == [b"src/c.py"]
+        assert found(include=("src/**/*.py",)) == [b"src/c.py", b"src/deep/d.py"]
+        assert found(exclude=("*.py", "*.c")) == [b"src/e.txt"]
+        assert found(exclude=("src/",)) == [b"a.py", b"b.c"]
+        assert found(language="py") == [b"a.py", b"src/c.py", b"src/deep/d.py"]
+        assert found(scope=RelPath(b"src"), language="python") == [b"src/c.py", b"src/deep/d.py"]
+
+
+def test_binary_and_unreadable_files_are_counted_with_their_reason(tmp_path: Path) -> None:
+    write(tmp_path, {"a.txt": b"needle\n", "pic.png": b"\x89PNG\r\n\x1a\n" + bytes(200)})
+    with build(tmp_path) as index:
+        for brute in (False, True):
+            answer = index.search(SearchRequest("needle", brute=brute))
+            assert dict(answer.coverage.skipped) == {"binary": 1}
+            assert answer.total_hits == 1
+
+
+def test_a_cursor_is_refused_with_another_query_and_after_a_rotation(tmp_path: Path) -> None:
+    write(tmp_path, {"app.log": b"hit one\nhit two\nhit three\n"})
+    log = tmp_path / "root" / "app.log"
+    with build(tmp_path) as index:
+        cursor = index.search(SearchRequest("hit", max_hits=1)).cursor
+        with pytest.raises(BadCursor, match="another query"):
+            index.search(SearchRequest("other", cursor=cursor))
+        with pytest.raises(BadCursor, match="not a cursor"):
+            index.search(SearchRequest("hit", cursor="AAAA"))
+        with log.open("ab") as grown:
+            grown.write(b"hit four\n")
+        assert lines_of(index.search(SearchRequest("hit", cursor=cursor))) == [(b"app.log", line) for line in (2, 3, 4)]
+        log.rename(log.with_suffix(".1"))
+        log.write_bytes(b"hit anew\n" * 9)
+        with pytest.raises(BadCursor, match="rotated"):
+            index.search(SearchRequest("hit", cursor=cursor))
+
+
+def test_context_is_taken_around_each_hit(tmp_path: Path) -> None:
+    lines = [f"line {number}" for number in range(1, 41)]
+    write(tmp_path, {"a.txt": "\n".join(lines).encode()})
+    with build(tmp_path) as index:
+        for number in (1, 2, 17, 40):
+            (found,) = index.search(SearchRequest(f"line {number}", whole_line=True, context=2)).files
+            (hit,) = found.hits
+            assert list(hit.before) == lines[max(0, number - 3) : number - 1]
+            assert list(hit.after) == lines[number : number + 2]
+
+
+def test_near_lines_come_only_without_an_exact_hit_and_are_marked(tmp_path: Path) -> None:
+    write(tmp_path, {"a.txt": b"def transform_items(items):\n    pass\n"})
+    with build(tmp_path) as index:
+        near = index.search(SearchRequest("def transform_itens(items):", fuzzy=True))
+        assert near.near
+        assert near.total_hits == 0
+        assert near.files[0].hits[0].similarity > 0.8
+        exact = index.search(SearchRequest("def transform_items", fuzzy=True))
+        assert not exact.near
+        assert exact.total_hits == 1
+
+
+def test_bad_requests_say_what_is_wrong(tmp_path: Path) -> None:
+    write(tmp_path, {"a.txt": b"x\n"})
+    with build(tmp_path) as index:
+        with pytest.raises(BadPattern, match="empty"):
+            index.search(SearchRequest(""))
+        with pytest.raises(BadPattern) as caught:
+            index.search(SearchRequest("a(b", regex=True))
+        assert caught.value.position is not None
+        with pytest.raises(NotFound):
+            index.search(SearchRequest("x", scope=RelPath(b"nowhere")))
+
+
+def test_symbols_around_hits_are_named(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": b"class Cart:\n    def total(self):\n        return needle\n\nneedle = 1\n"})
+    with build(tmp_path, Limits(workers=0)) as index:
+        (found,) = index.search(SearchRequest("needle", breadcrumbs=True)).files
+        assert [hit.breadcrumb for hit in found.hits] == ["Cart.total", ""]
