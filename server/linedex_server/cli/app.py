@@ -9,7 +9,7 @@ from typing import NamedTuple
 import click
 
 from linedex.errors import LinedexError
-from linedex_server.cli.teaching import write_examples
+from linedex_server.cli.teaching import TaughtGroup
 from linedex_server.cli.terminal import complain
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -32,20 +32,12 @@ _COMMANDS = {
     "index": _Entry("indexing", "index", "Index folders, so that searches take milliseconds."),
     "status": _Entry("state", "status", "Say what is indexed and how far."),
     "check": _Entry("state", "check", "Check an index for damage."),
-    "languages": _Entry("state", "languages", "List or add the languages whose symbols are known."),
+    "languages": _Entry("languages", "languages", "List or add the languages whose symbols are known."),
     "mcp": _Entry("serving", "mcp", "Answer an AI assistant over MCP on stdin and stdout."),
 }
 
-_EXAMPLES = [
-    (r"linedex search 'def \w+_bytes' src", "a regular expression, as with grep"),
-    ("linedex index ~/work/project", "make searches of this folder fast"),
-    ("linedex symbols Parser.parse", "where is it defined?"),
-    ("linedex read app.log:1200000-1200040", "lines of a file of any size"),
-    ("linedex mcp --root ~/work/project", "what an MCP client is configured with"),
-]
 
-
-class _Commands(click.Group):
+class _Commands(TaughtGroup):
     """A group that imports a command only when it is called for; the list of all needs none of them."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
@@ -62,7 +54,6 @@ class _Commands(click.Group):
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.summary) for name, entry in _COMMANDS.items()])
-        write_examples(formatter, _EXAMPLES)
 
 
 def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
@@ -74,7 +65,17 @@ def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> 
     context.exit()
 
 
-@click.group(cls=_Commands, context_settings=_CONTEXT)
+@click.group(
+    cls=_Commands,
+    context_settings=_CONTEXT,
+    examples=[
+        (r"linedex search 'def \w+_bytes' src", "a regular expression, as with grep"),
+        ("linedex index ~/work/project", "make searches of this folder fast"),
+        ("linedex symbols Parser.parse", "where is it defined?"),
+        ("linedex read app.log:1200000-1200040", "lines of a file of any size"),
+        ("linedex mcp --root ~/work/project", "what an MCP client is configured with"),
+    ],
+)
 @click.option(
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Print the version."
 )

@@ -6,10 +6,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import click
 
 from linedex.answers import IndexStatus, Phase, PhaseProgress
+from linedex.model import RelPath
+from linedex.store.database import Sidecar
+from linedex.store.files import load
 from linedex_server.cli.places import Places
 from linedex_server.cli.teaching import TaughtCommand
 from linedex_server.cli.terminal import Screen
@@ -62,6 +66,19 @@ def _share(part: int, whole: int) -> str:
     return f" ({part / whole:.1%} of the text)" if whole else ""
 
 
+def skipped(sidecar: Path, root: Path) -> Iterator[tuple[RelPath, str]]:
+    """Yield each file whose text is not in an index, and why, in path order."""
+    store = Sidecar(sidecar, str(root))
+    try:
+        with store.reading() as db:
+            catalogue = load(db)
+    finally:
+        store.close()
+    for place in range(len(catalogue)):
+        if reason := catalogue.reason(place):
+            yield catalogue.path(place), reason
+
+
 @contextmanager
 def watching() -> Iterator[Watcher | None]:
     """Give what shows the progress of a build: a bar for each phase on a terminal, None elsewhere."""
@@ -103,7 +120,7 @@ def index(folders: tuple[str, ...], verbose: bool) -> int:
             for line in summary(status, time.monotonic() - began):
                 screen.line(screen.text(line))
             if verbose:
-                for path, reason in target.skipped():
+                for path, reason in skipped(places.sidecar(target.root), target.root):
                     screen.line(f"  skipped   {screen.path(path)}: {reason}")
             screen.flush()
     return 0

@@ -11,16 +11,18 @@ import os
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Self
 
 from linedex.errors import BadArgument, NotAFolder, NotFound
-from linedex.files.walk import WalkSettings
+from linedex.files.ignore import IgnoreRules
+from linedex.files.roots import Root
 from linedex.index import Index
 from linedex.limits import Limits
 from linedex.model import RelPath
 from linedex_server.config import Settings
-from linedex_server.workspace import make_private_folders, sidecar_path
+from linedex_server.workspace import languages_folder, make_private_folders, sidecar_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +84,15 @@ class Places:
         is_folder = real.is_dir()
         if not is_folder and not real.is_file():
             raise BadArgument(f"{path} is neither a file nor a folder", "Devices, pipes and sockets are not read.")
-        folder = real if is_folder else real.parent
-        around = self._around(folder)
-        root = around or folder
-        scope = RelPath(os.fsencode(real.relative_to(root)).removeprefix(b"."))
-        return Place(self._index(root), scope, os.fsencode(path or ""), is_folder, around is not None)
+        around = self._around(real, is_folder=is_folder)
+        root = around or (real if is_folder else real.parent)
+        return Place(
+            self._index(root, lasting=around is not None),
+            _below(root, real),
+            os.fsencode(path or ""),
+            is_folder,
+            around is not None,
+        )
 
     def indexed(self, path: str | None) -> Place:
         """Return the place of a path for a question that only an index answers.
@@ -111,22 +117,48 @@ class Places:
         real = existing(path)
         if not real.is_dir():
             raise NotAFolder(f"{path} is not a folder", "Name a folder to index; a single file needs no index.")
-        return self._index(real)
+        make_private_folders(self._settings.state_dir, self.sidecar(real))
+        return self._index(real, lasting=True)
 
-    def _around(self, folder: Path) -> Path | None:
-        """Return the innermost indexed folder at or above `folder`."""
-        for candidate in (folder, *folder.parents):
-            if sidecar_path(self._settings.state_dir, candidate).exists():
+    def sidecar(self, root: Path) -> Path:
+        """Return where the lasting index of `root` is or would be."""
+        return sidecar_path(self._settings.state_dir, root)
+
+    def _around(self, real: Path, *, is_folder: bool) -> Path | None:
+        """Return the innermost indexed folder that answers for `real`.
+
+        A folder that the rules around it leave out is not in their index; who names it means it nonetheless. A file is
+        answered by any index around it.
+        """
+        for candidate in (real, *real.parents) if is_folder else real.parents:
+            if not self.sidecar(candidate).exists():
+                continue
+            rules = IgnoreRules(Root(candidate), self._settings.walk)
+            if not (is_folder and rules.is_ignored(_below(candidate, real), is_folder=True)):
                 return candidate
         return None
 
-    def _index(self, root: Path) -> Index:
+    def _index(self, root: Path, *, lasting: bool) -> Index:
+        """Return the index of `root`; one that is not `lasting` leaves nothing behind when the command ends."""
         if root not in self._open:
-            walk = WalkSettings(exclude=self._settings.exclude)
-            index = Index(root, sidecar_path(self._settings.state_dir, root), self._limits, settings=walk)
+            if lasting:
+                sidecar = self.sidecar(root)
+            else:
+                sidecar = Path(self._exits.enter_context(TemporaryDirectory(prefix="linedex-")), "index.db")
+            index = Index(
+                root,
+                sidecar,
+                self._limits,
+                settings=self._settings.walk,
+                added_languages=languages_folder(self._settings.state_dir),
+            )
             self._exits.callback(index.close)
             self._open[root] = index
         return self._open[root]
+
+
+def _below(root: Path, real: Path) -> RelPath:
+    return RelPath(b"" if real == root else os.fsencode(real.relative_to(root)))
 
 
 def existing(path: str) -> Path:

@@ -1,4 +1,4 @@
-"""`linedex status`, `check` and `languages`: what linedex knows, and whether it is sound."""
+"""`linedex status` and `linedex check`: how far an index is, and whether it is sound."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 
 import click
 
-from linedex.content.languages import canonical
 from linedex_server.cli.places import Places
 from linedex_server.cli.teaching import TaughtCommand
 from linedex_server.cli.terminal import Screen, notify

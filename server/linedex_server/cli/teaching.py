@@ -11,12 +11,6 @@ Examples = Sequence[tuple[str, str]]
 """Command lines, and what each does."""
 
 
-def write_examples(formatter: click.HelpFormatter, examples: Examples) -> None:
-    """Write the section of examples, what each is for in a column of its own."""
-    with formatter.section("Examples"):
-        formatter.write_dl(list(examples), col_max=48)
-
-
 class TaughtCommand(click.Command):
     """A command with examples in its help; they are not rewrapped."""
 
@@ -27,5 +21,10 @@ class TaughtCommand(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, then the epilog."""
         if self.examples:
-            write_examples(formatter, self.examples)
+            with formatter.section("Examples"):
+                formatter.write_dl(list(self.examples), col_max=48)
         super().format_epilog(ctx, formatter)
+
+
+class TaughtGroup(TaughtCommand, click.Group):
+    """A group of commands with examples in its help."""
