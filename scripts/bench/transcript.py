@@ -5,7 +5,7 @@ The client is the one of the `mcp` package, over stdio, against a process of its
 transcript (and marked), never in the protocol.
 
     scripts/bench/transcript.py /usr/lib/python3.11 --file json/decoder.py --symbol JSONDecoder.decode \
-        --pattern 'raw_decode(' > docs/tour.md
+        --pattern 'raw_decode(' --wait > docs/tour.md
 """
 
 from __future__ import annotations
@@ -54,6 +54,15 @@ def shortened(text: str) -> str:
     return "\n".join([*lines[: LONGEST - 2], f"    ... {len(lines) - LONGEST + 1} more lines ...", lines[-1]])
 
 
+async def settled(client: Client) -> None:
+    """Wait until every root is indexed."""
+    while True:
+        (block,) = (await client.call_tool("index_status", {})).content
+        if ": up to date\n" in block.text:
+            return
+        await anyio.sleep(0.5)
+
+
 async def talk(options: argparse.Namespace, era: str, state: str) -> None:
     """Hold one conversation and print it."""
     server = [*options.server, "mcp", "--no-daemon", "--root", str(options.root)]
@@ -62,6 +71,8 @@ async def talk(options: argparse.Namespace, era: str, state: str) -> None:
     async with Client(StdioServerParameters(command=server[0], args=server[1:], env=environ), mode=era) as client:
         print(f"Protocol {client.protocol_version}; ready after {(time.perf_counter() - began) * 1000:.0f} ms.\n")
         print(f"Tools: {', '.join(tool.name for tool in (await client.list_tools()).tools)}.\n")
+        if options.wait:
+            await settled(client)
         for tool, arguments in calls(options):
             began = time.perf_counter()
             result = await client.call_tool(tool, arguments)
@@ -84,6 +95,7 @@ def main() -> None:
     parser.add_argument(
         "--line", type=int, help="a line of the file inside a symbol; the first with the text if not given"
     )
+    parser.add_argument("--wait", action="store_true", help="wait until the tree is indexed before asking")
     parser.add_argument("--state", help="the state folder; a fresh one if not given")
     parser.add_argument(
         "--server", nargs="+", default=[sys.executable, "-m", "linedex_server"], help="the program to start"

@@ -85,7 +85,7 @@ def search_directory_fields(
         "include_pattern": include_pattern,
         "total_matches": answer.total_hits,
         "files_searched": covered.by_index + covered.by_scan,
-        "files_with_matches": answer.matched_files,
+        "files_with_matches": max(answer.matched_files, len(answer.files)),
         "truncated": bool(answer.cursor) or len(answer.files) < answer.matched_files,
         "truncated_at": name(answer.files[-1].path) if answer.cursor and answer.files else None,
         "results": [

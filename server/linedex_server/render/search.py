@@ -46,7 +46,8 @@ def search_page(
 
 def search_footer(answer: SearchAnswer, *, mode: OutputMode = OutputMode.MATCHES, note: str = "") -> str:
     """Return the last line of a search: hits, files, coverage and cursor."""
-    files = counted(answer.matched_files, "file")
+    matched = answer.matched_files if mode is OutputMode.COUNT else len(answer.files)
+    files = counted(matched, "file")
     shown = sum(len(found.hits) for found in answer.files)
     if answer.near:
         similar = [hit.similarity or 0.0 for found in answer.files for hit in found.hits]
@@ -58,7 +59,7 @@ def search_footer(answer: SearchAnswer, *, mode: OutputMode = OutputMode.MATCHES
         hits = f"{counted(answer.total_hits, 'hit')} in {files}"
     else:
         hits = "0 hits"
-    if len(answer.files) < answer.matched_files:
+    if len(answer.files) < matched:
         hits += f", the first {counted(len(answer.files), 'file')} shown"
     return bracketed((hits, note, coverage(answer.coverage), f"next cursor={answer.cursor}" if answer.cursor else ""))
 
