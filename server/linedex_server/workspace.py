@@ -64,8 +64,8 @@ class Workspace:
         self.base = self._base(base)
 
     def start(self) -> None:
-        """Begin indexing every root in the background; returns at once."""
-        for index in self._indexes.values():
+        """Begin indexing every root in the background, and what is named outside of them; returns at once."""
+        for index in self._all():
             index.start()
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from linedex.answers import SearchRequest
 from linedex.errors import BadArgument, LinedexError, NotAFile, NotAFolder, NotFound, OutsideRoots, Unreadable
 from linedex.model import RelPath
 from linedex_server.config import Settings
@@ -146,6 +147,17 @@ def test_a_lifted_restriction_reaches_files_outside_every_root(tmp_path: Path, f
         assert index not in workspace.indexes
         assert workspace.naming(index)(path) == str(outside)
         assert index.read(path).lines == ("two = 1",)
+
+
+def test_a_folder_outside_every_root_is_searched_and_listed_when_the_restriction_is_lifted(
+    tmp_path: Path, folders: tuple[Path, Path]
+) -> None:
+    with Workspace(settings(tmp_path, folders[0], "*")) as workspace:
+        workspace.start()
+        index, path = workspace.folder(str(folders[1]))
+        found = index.search(SearchRequest("two", scope=path))
+        assert [workspace.naming(index)(one.path) for one in found.files] == [str(folders[1] / "src" / "a.py")]
+        assert index.listing(path).total_folders == 1
 
 
 @pytest.mark.parametrize("path", ["", "a\0b", "\ud800"])
