@@ -45,8 +45,9 @@ class Engine(Protocol):
 class Re2Engine:
     """RE2 in UTF-8 mode.
 
-    It calls the extension's `Match` rather than `search`: 0.8 us a hit instead of 2.8, most of it saved by not making
-    a generator, a match object and its spans in Python.
+    It uses the extension class below `re2`'s own, for two reasons. A match takes 0.8 us instead of 2.8, since no
+    generator, match object and spans are made in Python. And `re2.compile` keeps the last 128 programs, each of which
+    may have grown to its 64 MiB; here a program goes with its engine.
 
     Args:
         pattern: in RE2's dialect.
@@ -58,16 +59,14 @@ class Re2Engine:
     """
 
     def __init__(self, pattern: str, *, multiline: bool, group: int = 0) -> None:
-        try:
-            compiled = re2.compile(pattern.encode(), quiet_options(never_newline=not multiline))
-        except re2.error as refusal:
-            raise _explained(refusal) from None
-        self._match = compiled._regexp.Match
+        self._program = re2._re2.RE2(pattern.encode(), quiet_options(never_newline=not multiline))
+        if not self._program.ok():
+            raise _explained(self._program.error().decode("utf-8", "replace"))
         self._group = group
 
     def on(self, text: bytes) -> Search:
         """Return the search of `text`."""
-        match, size, group = self._match, len(text), self._group
+        match, size, group = self._program.Match, len(text), self._group
         unanchored = re2._Anchor.UNANCHORED
 
         def search(start: int, end: int = size) -> ByteSpan | None:
@@ -182,8 +181,7 @@ class LineEngine:
         return search
 
 
-def _explained(refusal: re2.error) -> BadPattern:
-    reason = refusal.args[0].decode("utf-8", "replace") if refusal.args else ""
+def _explained(reason: str) -> BadPattern:
     if "too large" in reason or "repetition size" in reason:
         return BadPattern("the pattern is too large once its repetitions are written out", hint="Repeat fewer times.")
     return BadPattern(f"the pattern cannot be compiled: {reason}")
