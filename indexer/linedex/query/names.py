@@ -1,14 +1,14 @@
 """Symbols by name: what a person types, from a whole `Class.method` to the humps of a name, best first.
 
 Promise: every hit is of a file that is as the index knows it; files that are not are counted in `pending`, never
-answered from what they were. Names are ranked before symbols are read, so a common part of a name costs no more than
-its best `_MOST_ROWS` symbols; when there are more, the answer says so.
+answered from what they were. Names are ranked before symbols are looked at, and symbols are ordered before one is
+read; where very many fit, the best `_MOST_SYMBOLS` are counted and the answer says so.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from enum import IntEnum
 from itertools import groupby
@@ -21,18 +21,19 @@ import numpy.typing as npt
 from linedex.answers import SymbolAnswer, SymbolHit, SymbolRequest
 from linedex.content import languages
 from linedex.errors import BadArgument
-from linedex.model import FileState, LineNumber, RelPath, Symbol
-from linedex.store import symbols as stored_symbols
+from linedex.model import FileId, FileState, LineNumber, RelPath, SymbolKind
 from linedex.store.catalogue import Catalogue, is_hidden
+from linedex.store.symbol_names import Numbers, SymbolPlaces, containers_of, places_named, symbol_at
+from linedex.store.symbols import names_like
 
 ReadLine: TypeAlias = Callable[[RelPath, LineNumber], str]
 """Reads one line of a file as it is now; "" when it cannot be read."""
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
-_MOST_ROWS: Final = 20_000
+_MOST_SYMBOLS: Final = 50_000
 _MOST_NAMES: Final = 20_000
 """The sidecar gives no more names than this for each way of being like a name."""
-_BATCH: Final = 256
+_NAMES_AT_ONCE: Final = 4_096
 _SIGNATURE: Final = 240
 _SEPARATOR: Final = re.compile(r"::|->|[.#]")
 _HUMP: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -49,31 +50,13 @@ class _Rank(IntEnum):
     PART = 4
 
 
-class _Wanted(NamedTuple):
-    """One reading of what was typed: a name, and the containers around it, folded."""
-
-    name: str
-    containers: tuple[str, ...]
-
-
 class _Name(NamedTuple):
-    """A stored name that fits: how well, its length, its id, and the reading it fits."""
+    """A stored name that fits: how well, its length, its id, and the containers that were asked for, folded."""
 
     rank: _Rank
     length: int
     id: int
-    wanted: _Wanted
-
-
-class _Found(NamedTuple):
-    """A symbol that fits, in the order of the answer."""
-
-    rank: _Rank
-    length: int
-    place: int
-    line: int
-    column: int
-    symbol: Symbol
+    containers: tuple[str, ...]
 
 
 def find_symbol(
@@ -102,14 +85,17 @@ def find_symbol(
     pending = asked & ~(known & (catalogue.facts["symbol_state"] != FileState.PENDING))
     known &= catalogue.facts["symbol_state"] == FileState.INDEXED
     names, whole = _names(db, request.name)
-    found, rows = _symbols(db, catalogue, request, known, names)
-    found.sort(key=lambda one: one[:5])
-    page = found[: request.max_hits]
+    found, looked_at = _ordered(db, catalogue, request.kind, known, names)
+    hits = []
+    for place, ordinal in found[: request.max_hits]:
+        path = catalogue.path(place)
+        symbol = symbol_at(db, FileId(int(catalogue.facts["id"][place])), ordinal)
+        signature = " ".join(read_line(path, symbol.line).split())[:_SIGNATURE]
+        hits.append(SymbolHit(path, replace(symbol, signature=signature)))
     note = ""
-    if rows >= _MOST_ROWS or not whole:
-        note = f"very many names are like this: the {rows:,} symbols whose names fit best were looked at"
-    hits = tuple(_hit(one.symbol, catalogue.path(one.place), read_line) for one in page)
-    return SymbolAnswer(hits, len(found), int(np.count_nonzero(pending)), note)
+    if looked_at >= _MOST_SYMBOLS or not whole:
+        note = f"very many names are like this: the {looked_at:,} symbols whose names fit best were looked at"
+    return SymbolAnswer(tuple(hits), len(found), int(np.count_nonzero(pending)), note)
 
 
 def _files_asked(catalogue: Catalogue, request: SymbolRequest) -> Mask:
@@ -127,98 +113,107 @@ def _files_asked(catalogue: Catalogue, request: SymbolRequest) -> Mask:
     return asked
 
 
-def _hit(symbol: Symbol, path: RelPath, read_line: ReadLine) -> SymbolHit:
-    signature = " ".join(read_line(path, symbol.line).split())[:_SIGNATURE]
-    return SymbolHit(path, replace(symbol, signature=signature))
-
-
-def _symbols(
-    db: apsw.Connection, catalogue: Catalogue, request: SymbolRequest, known: Mask, names: Sequence[_Name]
-) -> tuple[list[_Found], int]:
-    """Return the symbols that fit, and how many were looked at for them."""
-    found: list[_Found] = []
-    rows_read = 0
-    for batch in _batches(names):
-        by_name = {name.id: name for name in batch}
-        rows = [
-            (file, symbol, by_name[number])
-            for number in by_name
-            for file, symbol in stored_symbols.named(db, [number])
-            if request.kind is None or symbol.kind is request.kind
-        ]
-        rows_read += len(rows)
-        places = _places(catalogue, [file for file, _, _ in rows])
-        for (_, symbol, name), place in zip(rows, places, strict=True):
-            if place >= 0 and known[place] and _inside(symbol, name.wanted):
-                found.append(_Found(name.rank, name.length, place, symbol.line, symbol.column, symbol))
-        if rows_read >= _MOST_ROWS:
+def _ordered(
+    db: apsw.Connection, catalogue: Catalogue, kind: SymbolKind | None, known: Mask, names: Sequence[_Name]
+) -> tuple[list[tuple[int, int]], int]:
+    """Return place and ordinal of the symbols that fit, best first, and how many were looked at for them."""
+    found: list[tuple[int, int]] = []
+    looked_at = 0
+    for alike in _groups(names) if known.any() else ():
+        symbols = places_named(db, [name.id for name in alike], kind)
+        looked_at += len(symbols.names)
+        places = _places(catalogue, symbols.files)
+        kept = np.flatnonzero((places >= 0) & known[places] & _inside(db, alike, symbols))
+        places, ordinals = places[kept], symbols.ordinals[kept]
+        order = np.lexsort((ordinals, places, _fits(alike, symbols.names[kept])))
+        found += zip(places[order].tolist(), ordinals[order].tolist(), strict=True)
+        if looked_at >= _MOST_SYMBOLS:
             break
-    return found, rows_read
+    return found, looked_at
 
 
-def _batches(names: Sequence[_Name]) -> Iterator[list[_Name]]:
-    """Yield names of one rank and length, which are ordered by path only together, in bounded groups."""
-    for _, group in groupby(names, key=lambda name: name[:2]):
-        alike = list(group)
-        for at in range(0, len(alike), _BATCH):
-            yield alike[at : at + _BATCH]
+def _groups(names: Sequence[_Name]) -> Iterator[list[_Name]]:
+    """Yield names some thousand at a time; those of one rank and length, which path orders, stay together."""
+    group: list[_Name] = []
+    for _, alike in groupby(names, key=lambda name: name[:2]):
+        group += alike
+        if len(group) >= _NAMES_AT_ONCE:
+            yield group
+            group = []
+    if group:
+        yield group
 
 
-def _places(catalogue: Catalogue, ids: Sequence[int]) -> list[int]:
+def _fits(alike: Sequence[_Name], ids: Numbers) -> Numbers:
+    """Return a number for each id that is less the better and the shorter its name is."""
+    by_id = sorted(alike, key=lambda name: name.id)
+    fits = np.array([name.rank << 32 | name.length for name in by_id], np.int64)
+    found: Numbers = fits[np.searchsorted(np.array([name.id for name in by_id], np.int64), ids)]
+    return found
+
+
+def _places(catalogue: Catalogue, ids: Numbers) -> npt.NDArray[np.intp]:
     """Return the place of each file, -1 for those the catalogue does not have."""
-    places = catalogue.places(np.unique(np.array(ids, np.int64)))
-    by_id = dict(zip(catalogue.facts["id"][places].tolist(), places.tolist(), strict=True))
-    return [by_id.get(file, -1) for file in ids]
+    distinct, where = np.unique(ids, return_inverse=True)
+    places = np.full(len(distinct), -1, np.intp)
+    known = catalogue.places(distinct)
+    places[np.searchsorted(distinct, catalogue.facts["id"][known])] = known
+    aligned: npt.NDArray[np.intp] = places[where]
+    return aligned
 
 
-def _inside(symbol: Symbol, wanted: _Wanted) -> bool:
-    if not wanted.containers:
-        return True
-    around = [part.lstrip("*&") for part in _SEPARATOR.split(symbol.container.casefold())]
-    return around[-len(wanted.containers) :] == list(wanted.containers)
-
-
-def _readings(typed: str) -> Iterator[_Wanted]:
-    """Yield what `typed` may mean: a name as it stands, and the last part of a path of names."""
-    typed = typed.strip()
-    yield _Wanted(typed, ())
-    parts = [part for part in _SEPARATOR.split(typed) if part]
-    if len(parts) > 1:
-        yield _Wanted(parts[-1], tuple(part.casefold() for part in parts[:-1]))
+def _inside(db: apsw.Connection, alike: Sequence[_Name], symbols: SymbolPlaces) -> Mask:
+    """Return which symbols stand in the containers that were asked for."""
+    wanted = {name.id: list(name.containers) for name in alike if name.containers}
+    inside = np.ones(len(symbols.names), np.bool_)
+    if not wanted:
+        return inside
+    containers = containers_of(db, list(wanted))
+    for at, (name, file, ordinal) in enumerate(zip(*(column.tolist() for column in symbols), strict=True)):
+        if name in wanted:
+            parts = [part.lstrip("*&") for part in _SEPARATOR.split(containers[file, ordinal].casefold())]
+            inside[at] = parts[-len(wanted[name]) :] == wanted[name]
+    return inside
 
 
 def _names(db: apsw.Connection, typed: str) -> tuple[list[_Name], bool]:
     """Return the stored names that fit, best first, and whether all names were asked.
 
-    A name that fits two readings counts as the first.
+    A name that fits both as it stands and as the last part of a path of names counts as the former.
     """
     names: dict[int, _Name] = {}
     whole = True
-    for wanted in _readings(typed):
-        folded = wanted.name.casefold()
-        pieces = _wanted_humps(wanted.name)
-        candidates = stored_symbols.names_like(db, wanted.name)
+    for wanted, containers in _readings(typed.strip()):
+        folded = wanted.casefold()
+        pieces = _wanted_humps(wanted)
+        candidates = dict(names_like(db, wanted))
         initials = "".join(piece[0] for piece in pieces)
         if len(initials) > 1 and initials != folded:
             # where humps begin in `GTUs` is only known once they are compared
-            candidates += stored_symbols.names_like(db, initials)
+            candidates |= names_like(db, initials)
         whole &= len(candidates) < _MOST_NAMES
-        for number, name in candidates:
-            rank = _rank(name, wanted.name, folded, pieces)
+        for number, name in candidates.items():
+            rank = _rank(name, wanted, folded, pieces)
             if rank is not None and number not in names:
-                names[number] = _Name(rank, len(name), number, wanted)
-    return sorted(names.values(), key=lambda name: name[:3]), whole
+                names[number] = _Name(rank, len(name), number, containers)
+    return sorted(names.values()), whole
+
+
+def _readings(typed: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield what `typed` may mean, as a name and the containers around it."""
+    yield typed, ()
+    parts = [part for part in _SEPARATOR.split(typed) if part]
+    if len(parts) > 1:
+        yield parts[-1], tuple(part.casefold() for part in parts[:-1])
 
 
 def _rank(name: str, wanted: str, folded: str, pieces: Sequence[str]) -> _Rank | None:
     if name == wanted:
         return _Rank.EXACT
     other = name.casefold()
-    if other == folded:
-        return _Rank.EXACT_FOLDED
     if other.startswith(folded):
-        return _Rank.PREFIX
-    if _fits_humps(name, pieces):
+        return _Rank.EXACT_FOLDED if other == folded else _Rank.PREFIX
+    if _fits_humps(name, other, pieces):
         return _Rank.HUMPS
     return _Rank.PART if folded in other else None
 
@@ -230,9 +225,10 @@ def _wanted_humps(wanted: str) -> list[str]:
     return [piece.lower() for piece in _WANTED_HUMP.findall(wanted) if piece]
 
 
-def _fits_humps(name: str, pieces: Iterable[str]) -> bool:
+def _fits_humps(name: str, folded: str, pieces: Sequence[str]) -> bool:
+    if len(pieces) < 2 or not folded.lstrip("_$@").startswith(pieces[0][0]):
+        return False  # two cheap tests that most names fail
     humps = _HUMP.findall(name)
-    wanted = list(pieces)
-    return 1 < len(wanted) <= len(humps) and all(
-        hump.lower().startswith(piece) for hump, piece in zip(humps, wanted, strict=False)
+    return len(pieces) <= len(humps) and all(
+        hump.lower().startswith(piece) for hump, piece in zip(humps, pieces, strict=False)
     )

@@ -160,6 +160,13 @@ def test_files_whose_symbols_are_still_to_come_are_counted(shop: Shop) -> None:
     assert shop.find("gtu").total == 1
 
 
+def test_symbols_of_files_the_catalogue_does_not_have_are_not_answered(shop: Shop) -> None:
+    with shop.sidecar.reading() as db:
+        for catalogue in (Catalogue.empty(), shop.catalogue.without(shop.catalogue.facts["id"][1:].tolist())):
+            current = np.ones(len(catalogue), np.bool_)
+            assert find_symbol(db, catalogue, SymbolRequest("total"), current, read_line).total == 0
+
+
 def test_the_page_is_cut_and_the_total_is_not(shop: Shop) -> None:
     answer = shop.find("total", max_hits=2)
     assert (len(answer.hits), answer.total) == (2, 7)
