@@ -90,13 +90,14 @@ def cli() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit status; KeyboardInterrupt and BrokenPipeError pass through."""
     try:
-        status = cli.main(list(arguments), prog_name="linedex", standalone_mode=False)
+        # Not `cli.main`: it would answer Ctrl-C and a closed pipe in its own way.
+        with cli.make_context("linedex", list(arguments)) as context:
+            status = cli.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except click.Abort:
-        # click's word for Ctrl-C
-        return 130
     except LinedexError as error:
         complain(error)
         return 2
