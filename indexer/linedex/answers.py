@@ -82,6 +82,8 @@ class SearchRequest:
         context: lines of context before and after each hit.
         mode: hits, files, or counts only.
         max_hits: hits in a page.
+        max_characters: end a page before the text of its hits is longer than this, 0 for any length; a page holds one
+            hit at least.
         cursor: where an earlier page stopped, or "".
         brute: leave the index aside and read everything.
         breadcrumbs: name the symbol around each hit where it is known for certain.
@@ -103,6 +105,7 @@ class SearchRequest:
     context: int = 0
     mode: OutputMode = OutputMode.MATCHES
     max_hits: int = 100
+    max_characters: int = 0
     cursor: str = ""
     brute: bool = False
     breadcrumbs: bool = False

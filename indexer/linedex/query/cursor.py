@@ -16,7 +16,7 @@ from linedex.answers import SearchRequest
 from linedex.errors import BadCursor
 from linedex.model import LineNumber
 
-_PAGING = {"cursor", "max_hits", "brute"}
+_PAGING = {"cursor", "max_hits", "max_characters", "brute"}
 _AGAIN = "Repeat the search without cursor."
 
 
@@ -27,12 +27,14 @@ class Cursor:
     Attributes:
         key: of the file to go on with.
         line: the last line of it that was given, 0 for none.
+        place: byte of it from which on the search goes on, and the number of the line that begins there.
         inode: of that file when it was given.
         size: of that file then, in bytes.
     """
 
     key: bytes
     line: LineNumber
+    place: tuple[int, int]
     inode: int
     size: int
 
@@ -42,7 +44,7 @@ class Cursor:
         Raises:
             BadCursor: it is another file, or it has shrunk.
         """
-        if self.line and (inode != self.inode or size < self.size):
+        if (self.line or self.place[0]) and (inode != self.inode or size < self.size):
             raise BadCursor("The file this cursor points into was rotated or rewritten.", _AGAIN)
 
 
@@ -54,7 +56,9 @@ def _digest(request: SearchRequest) -> str:
 def encode(request: SearchRequest, cursor: Cursor) -> str:
     """Return the cursor as text, for this request."""
     key = base64.urlsafe_b64encode(cursor.key).decode()
-    body = json.dumps([_digest(request), key, cursor.line, cursor.inode, cursor.size], separators=(",", ":"))
+    body = json.dumps(
+        [_digest(request), key, cursor.line, *cursor.place, cursor.inode, cursor.size], separators=(",", ":")
+    )
     return base64.urlsafe_b64encode(body.encode()).decode().rstrip("=")
 
 
@@ -68,8 +72,11 @@ def decode(request: SearchRequest) -> Cursor | None:
         return None
     try:
         padded = request.cursor + "=" * (-len(request.cursor) % 4)
-        digest, key, line, inode, size = json.loads(base64.urlsafe_b64decode(padded.encode("ascii")))
-        cursor = Cursor(base64.urlsafe_b64decode(key.encode("ascii")), LineNumber(int(line)), int(inode), int(size))
+        digest, key, *numbers = json.loads(base64.urlsafe_b64decode(padded.encode("ascii")))
+        line, offset, number, inode, size = map(int, numbers)
+        cursor = Cursor(
+            base64.urlsafe_b64decode(key.encode("ascii")), LineNumber(line), (max(0, offset), number), inode, size
+        )
     except (ValueError, TypeError, AttributeError, binascii.Error, RecursionError) as error:
         raise BadCursor("This is not a cursor of linedex.", _AGAIN) from error
     if digest != _digest(request):

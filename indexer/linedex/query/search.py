@@ -6,6 +6,7 @@ how much less. Files come in path order, lines in line order, and a cursor goes 
 
 from __future__ import annotations
 
+import sys
 import time
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
@@ -35,9 +36,12 @@ from linedex.query.enclosing import breadcrumbs
 from linedex.query.gram_query import Op
 from linedex.query.plan import plan_request
 from linedex.query.scope import scope_of
-from linedex.query.verify import Entry, Verifier
+from linedex.query.verify import FIRST_PLACE, Entry, Verifier
 from linedex.store.catalogue import key_path
 from linedex.store.look import Look
+
+_LINE_MARGIN = 10
+"""Characters around the text of a line that is shown: its number, a mark, its end."""
 
 
 @dataclass
@@ -74,7 +78,7 @@ class Search:
         self._cursor = cursors.decode(request)
         self._verifier = Verifier(root, look.catalogue, self._db, request, limits, self._deadline)
         self._scope = scope_of(look, request)
-        self._plan = plan_request(request, FILE_GRAM)
+        self._plan = plan_request(request, FILE_GRAM, whole_files=True)
 
     def run(self) -> SearchAnswer:
         """Return one page of the answer."""
@@ -113,34 +117,37 @@ class Search:
             page.stop = self._cursor_at(entry, LineNumber(0))
         return True
 
-    def _cursor_at(self, entry: Entry, line: LineNumber) -> Cursor:
+    def _cursor_at(self, entry: Entry, line: LineNumber, place: tuple[int, int] = FIRST_PLACE) -> Cursor:
         """Return the cursor behind a line of a file; one that has vanished is never its own successor."""
         try:
             status = self._root.stat(key_path(entry.key))
         except LinedexError:
-            return Cursor(entry.key, line, -1, 0)
-        return Cursor(entry.key, line, status.st_ino, status.st_size)
+            return Cursor(entry.key, line, place, -1, 0)
+        return Cursor(entry.key, line, place, status.st_ino, status.st_size)
 
-    def _resume_line(self, entry: Entry) -> LineNumber:
-        """Return the line of `entry` behind which this page begins."""
+    def _resumed(self, entry: Entry) -> tuple[LineNumber, tuple[int, int]]:
+        """Return the line of `entry` behind which this page begins, and where to go on reading it."""
         cursor = self._cursor
         if cursor is None or cursor.key != entry.key:
-            return LineNumber(0)
+            return LineNumber(0), FIRST_PLACE
         now = self._cursor_at(entry, LineNumber(0))
         cursor.check(now.inode, now.size)
-        return cursor.line
+        return cursor.line, cursor.place
 
     def _collect_hits(self, entries: list[Entry], page: _Page) -> None:
         room = self._request.max_hits
+        characters = self._request.max_characters or sys.maxsize
         for entry in entries:
             if self._out_of_time(page, entry):
                 return
             page.verified += 1
-            after = self._resume_line(entry)
+            after, place = self._resumed(entry)
             hits: list[Hit] = []
             more = False
-            for hit in self._verifier.hits(entry, after):
-                if len(hits) == room:
+            characters -= len(entry.key) + 2
+            for hit in self._verifier.hits(entry, after, place):
+                characters -= _length(hit)
+                if len(hits) == room or (characters < 0 and (hits or page.hits)):
                     more = True
                     break
                 hits.append(hit)
@@ -153,7 +160,7 @@ class Search:
                     FileHits(key_path(entry.key), self._with_breadcrumbs(entry, hits), len(hits) if whole else None)
                 )
             if more or self._verifier.outcome.late:
-                page.stop = self._cursor_at(entry, hits[-1].line if hits else after)
+                page.stop = self._cursor_at(entry, hits[-1].line if hits else after, self._verifier.place)
                 return
 
     def _with_breadcrumbs(self, entry: Entry, hits: list[Hit]) -> tuple[Hit, ...]:
@@ -174,7 +181,7 @@ class Search:
             page.verified += 1
             if self._verifier.matches(entry):
                 page.files.append(FileHits(key_path(entry.key), ()))
-        page.matched_files = page.hits = len(page.files)
+                page.matched_files = page.hits = len(page.files)
 
     def _count(self, entries: list[Entry], page: _Page) -> None:
         for entry in entries:
@@ -214,6 +221,13 @@ class Search:
         )
         cursor = cursors.encode(self._request, page.stop) if page.stop is not None else ""
         return SearchAnswer(tuple(page.files), page.hits, page.matched_files, False, cursor, report)  # noqa: FBT003
+
+
+def _length(hit: Hit) -> int:
+    """Return about how many characters a hit takes when it is shown, its context included."""
+    context = sum(map(len, hit.before)) + sum(map(len, hit.after))
+    lines = 1 + len(hit.before) + len(hit.after)
+    return len(hit.text) + context + _LINE_MARGIN * lines + len(hit.breadcrumb)
 
 
 def search(root: Root, look: Look, request: SearchRequest, limits: Limits, db: apsw.Connection | None) -> SearchAnswer:

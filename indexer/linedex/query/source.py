@@ -324,7 +324,8 @@ class Source:
         raise self._restless()
 
     def _holds(self) -> bool:
-        now = fingerprints.from_stat(os.fstat(self._descriptor))
+        # within a clock tick a rewritten file may keep its stat: then its ends are compared too
+        now = fingerprints.from_stat(os.fstat(self._descriptor)) if self._settled else fingerprints.of(self._descriptor)
 
         def read_now(offset: int, size: int) -> bytes:
             return os.pread(self._descriptor, size, offset)

@@ -35,6 +35,9 @@ from linedex.query.plan import plan_request
 from linedex.query.windows import Stretch, Window, passing_stretches, windows
 from linedex.store.catalogue import Catalogue, key_path
 
+FIRST_PLACE = (0, 1)
+"""Where a file begins: its first byte, in line 1."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -81,7 +84,12 @@ class Piece:
 
 
 class Verifier:
-    """Matches files of one root against one request."""
+    """Matches files of one root against one request.
+
+    Attributes:
+        outcome: what befell the files so far.
+        place: byte and line number of the piece of the last file that was looked at last.
+    """
 
     def __init__(
         self,
@@ -112,12 +120,21 @@ class Verifier:
         self._limits = limits
         self._deadline = deadline
         self.outcome = Outcome()
+        self.place = FIRST_PLACE
         self._matcher: Matcher = compile_pattern(request, limits)
         self._plan = plan_request(request, BLOCK_GRAM)
 
-    def hits(self, entry: Entry, after: LineNumber = LineNumber(0)) -> Iterator[Hit]:
-        """Yield the hits of a file past line `after`, in line order."""
-        for piece in self.pieces(entry):
+    def hits(
+        self, entry: Entry, after: LineNumber = LineNumber(0), place: tuple[int, int] = FIRST_PLACE
+    ) -> Iterator[Hit]:
+        """Yield the hits of a file past line `after`, in line order.
+
+        Args:
+            entry: the file.
+            after: the last line whose hit is known already.
+            place: byte and line number to begin at; what `place` of this object was when the search stopped there.
+        """
+        for piece in self.pieces(entry, place=place):
             if isinstance(piece, LongLine):
                 if piece.number > after and (found := self._in_long_line(piece)):
                     yield found
@@ -171,8 +188,11 @@ class Verifier:
         line, span = (match.line_start, match.line_end), (match.match_start, match.match_end)
         return excerpt.make_hit(piece.text, line, span, number, context, self._limits)
 
-    def pieces(self, entry: Entry, *, context: bool = True) -> Iterator[Piece | LongLine]:
-        """Yield the text of a file piece by piece, leaving out what cannot hold a hit."""
+    def pieces(
+        self, entry: Entry, *, context: bool = True, place: tuple[int, int] = FIRST_PLACE
+    ) -> Iterator[Piece | LongLine]:
+        """Yield the text of a file piece by piece from `place` on, leaving out what cannot hold a hit."""
+        self.place = FIRST_PLACE
         try:
             descriptor = self._root.open(key_path(entry.key))
         except LinedexError as error:
@@ -190,7 +210,7 @@ class Verifier:
                 text = lf_text(data, spelling)
                 yield Piece(text, LineNumber(1), 0, len(text))
                 return
-            yield from self._large_pieces(entry, descriptor, status.st_size, known, context=context)
+            yield from self._large_pieces(entry, descriptor, status.st_size, known, place, context=context)
         except OSError:
             self.outcome.skip(SkipReason.UNREADABLE)
         finally:
@@ -205,7 +225,14 @@ class Verifier:
         return self._catalogue.format(entry.place) if same else None
 
     def _large_pieces(
-        self, entry: Entry, descriptor: int, size: int, known: TextFormat | None, *, context: bool
+        self,
+        entry: Entry,
+        descriptor: int,
+        size: int,
+        known: TextFormat | None,
+        place: tuple[int, int],
+        *,
+        context: bool,
     ) -> Iterator[Piece | LongLine]:
         def read(offset: int, length: int) -> bytes:
             return os.pread(descriptor, max(0, min(length, size - offset)), offset)
@@ -214,16 +241,25 @@ class Verifier:
         if spelling.binary:
             self.outcome.skip(SkipReason.BINARY)
             return
+        if self._matcher.multiline and size > self._limits.window_bytes:
+            self.outcome.note(
+                f"{display(key_path(entry.key))} is matched in pieces of {self._limits.window_bytes:,} bytes: a match of"
+                " many lines that stands across two pieces is not seen"
+            )
         ends = LineEnds.of(spelling)
-        for stretch in self._stretches(entry, size, spelling, narrowed=known is not None):
+        for whole in self._stretches(entry, size, spelling, narrowed=known is not None):
+            if whole.end <= place[0]:
+                continue
+            stretch = Stretch(place[0], whole.end, place[1]) if whole.start < place[0] else whole
             line = LineNumber(stretch.first_line)
             going = windows(read, stretch, ends, self._limits)
             for window in going:
+                if not window.opens:
+                    continue  # the rest of a long line that nobody wanted to see
+                self.place = (window.start, line)
                 if time.monotonic() > self._deadline:
                     self.outcome.late = True
                     return
-                if not window.opens:
-                    continue  # the rest of a long line that nobody wanted to see
                 if window.divided:
                     yield LongLine(line, read, window, going, replace(spelling, bom=0))
                     line = LineNumber(line + 1)

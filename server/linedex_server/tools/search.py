@@ -23,6 +23,8 @@ from linedex_server.tools.parameters import Given, Parameter, choice, flag, text
 from linedex_server.tools.tool import Output, Pages, Reply, Session, Tool, fitted
 
 MOST_RESULTS = 100
+_FOOTER = 600
+"""Characters kept for the last line of a page."""
 MOST_CONTEXT = 50
 """Lines of context before and after a hit; more is a read."""
 
@@ -45,6 +47,9 @@ def _search(session: Session, index: Index, request: SearchRequest, fields: Call
             made = reply(without_context(answer), "context left out: it is longer than a page")
         return shown, made
 
+    # JSON repeats names of fields and of files with each hit
+    share = 3 if session.output is Output.JSON else 1
+    request = replace(request, max_characters=max(1, (session.page_characters - _FOOTER) // share))
     return fitted(attempt, request.max_hits, session.page_characters)
 
 
