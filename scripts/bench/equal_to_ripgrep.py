@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+"""Compare the lines that linedex finds, asked over MCP, with those of ripgrep and with reading everything.
+
+300 literals and 150 regular expressions are drawn from the tree's own files with a fixed seed. A pattern with at most
+`--whole` matching lines is compared line by line through all pages; one with more by the count of each file and by its
+first pages, since nobody pages through a million hits of `e`.
+
+    scripts/bench/equal_to_ripgrep.py /usr/src/linux-source-6.1 --write
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import sys
+import time
+from pathlib import Path
+
+import anyio
+from common import fresh_folder, ran, served, told, write_result
+from mcp import Client
+
+from linedex.answers import OutputMode, SearchRequest
+from linedex.files.names import parse
+from linedex.index import Index
+from linedex.limits import Limits
+from linedex_server.workspace import sidecar_path
+
+RG = ("rg", "-a", "--crlf", "--no-config", "--no-heading", "-n", "--sort", "path")
+
+
+class Pattern:
+    """One question: a pattern, and whether it is a regular expression, ignores case, wants whole words."""
+
+    def __init__(self, text: str, *, regex: bool, ignore_case: bool, word: bool = False) -> None:
+        self.text, self.regex, self.ignore_case, self.word = text, regex, ignore_case, word
+
+    def __str__(self) -> str:
+        flags = "".join(
+            letter for letter, on in zip("Fiw", (not self.regex, self.ignore_case, self.word), strict=True) if on
+        )
+        return f"{self.text!r} -{flags}"
+
+    def rg(self) -> list[str]:
+        """Return ripgrep's options and pattern."""
+        flags = ["-F"] * (not self.regex) + ["-i"] * self.ignore_case + ["-w"] * self.word
+        return [*flags, "-e", self.text]
+
+
+def sampled_lines(root: Path, count: int, randomness: random.Random) -> list[str]:
+    """Return lines drawn from the tree's files."""
+    files = sorted(path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
+    lines: list[str] = []
+    while len(lines) < count:
+        text = randomness.choice(files).read_bytes().decode("utf-8", "replace")
+        found = [line for line in text.splitlines() if len(line.strip()) > 3 and "\ufffd" not in line]
+        if found:
+            lines.append(randomness.choice(found))
+    return lines
+
+
+def patterns(root: Path, literals: int, regexes: int, seed: int) -> list[Pattern]:
+    """Return the questions."""
+    randomness = random.Random(seed)
+    made = []
+    for at, line in enumerate(sampled_lines(root, literals, randomness)):
+        length = min(len(line), 1 + at % 24 if at % 3 else randomness.randint(4, 60))
+        start = randomness.randrange(len(line) - length + 1)
+        made.append(Pattern(line[start : start + length], regex=False, ignore_case=bool(at % 2), word=at % 11 == 0))
+    for at, line in enumerate(sampled_lines(root, regexes, randomness)):
+        made.append(
+            Pattern(_as_regex(line.strip(), at, randomness), regex=True, ignore_case=at % 3 == 0, word=at % 13 == 0)
+        )
+    return made
+
+
+def _as_regex(line: str, kind: int, randomness: random.Random) -> str:
+    words = re.findall(r"\w+", line) or ["x"]
+    word, other = randomness.choice(words), randomness.choice(words)
+    escaped = re.escape(line[: randomness.randint(3, 20)])
+    return [
+        f"^{escaped}",
+        rf"{re.escape(line[-12:])}$",
+        rf"{word}\s*\(",
+        rf"\b{word}\b",
+        f"({word}|{other})",
+        rf"{word}[a-z_]*{other[:3]}",
+        rf"[A-Z]{{2,}}_{word}",
+        rf"{word}.*{other}",
+        rf"(?:{word}){{1,2}}[^a-z]",
+        rf"{word[:2]}\w+{word[-2:]}\b",
+        rf"^\s+{word}",
+        rf"{word}\d+|{other}_\w+",
+        rf"\w{{3}}{word}",
+        rf"^$|{word}",
+        rf"{word}(?:,|;|\))\s*$",
+    ][kind % 15]
+
+
+def rg_lines(root: Path, pattern: Pattern) -> list[tuple[bytes, int]]:
+    """Return the (path, line) pairs of ripgrep."""
+    output = ran(*RG, "-0", *pattern.rg(), ".", cwd=root, check=False).stdout
+    found = []
+    for row in output.split(b"\n"):
+        path, mark, rest = row.partition(b"\0")
+        if mark:
+            found.append((path.removeprefix(b"./"), int(rest.partition(b":")[0])))
+    return found
+
+
+def rg_counts(root: Path, pattern: Pattern) -> dict[bytes, int]:
+    """Return ripgrep's count of each file."""
+    output = ran(*RG[:-4], "-c", "-0", *pattern.rg(), ".", cwd=root, check=False).stdout
+    rows = (row.partition(b"\0") for row in output.split(b"\n"))
+    return {path.removeprefix(b"./"): int(count) for path, mark, count in rows if mark}
+
+
+_HIT = re.compile(r"(\d+):\t")
+
+
+async def our_lines(client: Client, root: Path, pattern: Pattern, most: int) -> list[tuple[str, int]]:
+    """Return the (path, line) pairs of linedex over MCP, at most about `most` of them."""
+    found: list[tuple[str, int]] = []
+    cursor: dict[str, str] = {}
+    while True:
+        text = await told(
+            client,
+            "search_directory",
+            absolute_dir_path=str(root),
+            pattern=pattern.text,
+            regex=pattern.regex,
+            case_sensitive=not pattern.ignore_case,
+            word=pattern.word,
+            context_lines=0,
+            max_results=100,
+            **cursor,
+        )
+        *body, last = text.split("\n")
+        path = ""
+        for row in body:
+            if hit := _HIT.match(row):
+                found.append((path, int(hit.group(1))))
+            elif row:
+                path = row
+        following = re.search(r"next cursor=([\w-]+)", last)
+        if following is None or len(found) >= most:
+            return found
+        cursor = {"cursor": following.group(1)}
+
+
+def counts_of(index: Index, pattern: Pattern, *, brute: bool) -> dict[bytes, int]:
+    """Return the library's count of each file."""
+    request = SearchRequest(
+        pattern.text,
+        regex=pattern.regex,
+        case_sensitive=not pattern.ignore_case,
+        word=pattern.word,
+        mode=OutputMode.COUNT,
+        max_hits=10**9,
+        brute=brute,
+    )
+    return {bytes(found.path): found.count or 0 for found in index.search(request).files}
+
+
+async def compare(options: argparse.Namespace) -> None:
+    """Ask every question of all and report."""
+    root = options.root.resolve()
+    state = fresh_folder() if options.state is None else options.state
+    report: list[str] = []
+    differences = whole = paged = brutes = 0
+    asked = patterns(root, options.literals, options.regexes, options.seed)
+    began = time.perf_counter()
+    async with served(root, state) as client:
+        reader = Index(root, sidecar_path(state, root), Limits(query_seconds=3600))
+        for at, pattern in enumerate(asked):
+            counts = rg_counts(root, pattern)
+            total = sum(counts.values())
+            if total <= options.whole:
+                whole += 1
+                theirs = set(rg_lines(root, pattern))
+                ours = {(parse(path), line) for path, line in await our_lines(client, root, pattern, sys.maxsize)}
+                missing, extra = theirs - ours, ours - theirs
+            else:
+                paged += 1
+                mine = counts_of(reader, pattern, brute=False)
+                first = {(parse(path), line) for path, line in await our_lines(client, root, pattern, 200)}
+                missing = {(path, count) for path, count in counts.items() if mine.get(path) != count}
+                extra = {(path, count) for path, count in mine.items() if counts.get(path) != count}
+                extra |= {hit for hit in first if hit[0] not in counts}
+            if options.brute and at % options.brute == 0:
+                brutes += 1
+                index, brute = counts_of(reader, pattern, brute=False), counts_of(reader, pattern, brute=True)
+                if index != brute:
+                    differences += 1
+                    report.append(f"- {pattern}: the index and reading everything differ")
+            if missing or extra:
+                differences += 1
+                report.append(f"- {pattern}: missing {sorted(missing)[:4]}, extra {sorted(extra)[:4]}")
+            if at % 25 == 0:
+                print(f"{at + 1}/{len(asked)} {time.perf_counter() - began:.0f} s, {differences} differ", flush=True)
+        reader.close()
+    text = (
+        f"{len(asked)} patterns (seed {options.seed}) on {root.name}: {whole} compared line by line, {paged} with more "
+        f"than {options.whole:,} hits by the count of each file and their first pages; {brutes} compared with reading "
+        f"everything. {differences} differ.\n\n" + "\n".join(report)
+    )
+    print(text)
+    if options.write:
+        print(write_result("equal-to-ripgrep", text))
+
+
+def main() -> None:
+    """Read the options and compare."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("root", type=Path)
+    parser.add_argument("--literals", type=int, default=300)
+    parser.add_argument("--regexes", type=int, default=150)
+    parser.add_argument("--seed", type=int, default=2026)
+    parser.add_argument("--whole", type=int, default=3_000, help="compare patterns of up to so many hits line by line")
+    parser.add_argument("--brute", type=int, default=10, help="compare every n-th with reading everything; 0 none")
+    parser.add_argument("--state", type=Path, help="a state folder that may hold the index already")
+    parser.add_argument("--write", action="store_true", help="keep the result in docs/benchmarks")
+    anyio.run(compare, parser.parse_args())
+
+
+if __name__ == "__main__":
+    main()
