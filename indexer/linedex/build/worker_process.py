@@ -75,6 +75,7 @@ def main(pipe: int, note: int) -> None:
     """Serve the parent on the file descriptors `pipe` (a socket) and `note` (the shared note) until it hangs up."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # what the parent's thread had blocked is blocked here too
     connection: Connection[Any, Any] = Connection(pipe)
     try:
         orders: Orders = pickle.loads(connection.recv_bytes())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -239,23 +240,23 @@ def test_it_works_however_the_parent_was_started(tmp_path: Path, way: str) -> No
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize("last", ["", "pool.call('stuck')"])
-def test_workers_do_not_outlive_a_killed_parent(tmp_path: Path, last: str) -> None:
-    rest = f"{last}\nsys.stdin.read()" if not last else f"print('asking', flush=True)\n{last}"
-    script = _script(tmp_path, rest, seconds=0.5 if last else 20)
+@pytest.mark.parametrize("stuck", [False, True])
+def test_workers_do_not_outlive_a_killed_parent(tmp_path: Path, stuck: bool) -> None:
+    fifo = tmp_path / "in hand"
+    os.mkfifo(fifo)
+    rest = f"pool.call(('stuck', {str(fifo)!r}))" if stuck else "sys.stdin.read()"
+    script = _script(tmp_path, rest, seconds=0.5 if stuck else 20)
     with subprocess.Popen(
         [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as parent:
         assert parent.stdout is not None
         worker = int(parent.stdout.readline())
-        if last:
-            parent.stdout.readline()
+        if stuck:
+            fifo.read_bytes()
         pidfd = os.pidfd_open(worker)
         parent.send_signal(signal.SIGKILL)
         parent.wait()
     try:
-        import select
-
         readable, _, _ = select.select([pidfd], [], [], 30)
         assert readable, "the worker still lives"
     finally:

@@ -20,6 +20,10 @@ def act(item: Any) -> Any:
             time.sleep(60)
     if item == "stuck":  # stuck in native code with the interpreter's lock held: no Python thread can run
         ctypes.PyDLL(None).pause()
+    if isinstance(item, tuple) and item[0] == "stuck":
+        with open(item[1], "wb"):  # tells whoever waits on this FIFO that the item is in hand
+            pass
+        ctypes.PyDLL(None).pause()
     if item == "abort":
         os.abort()
     if item == "segfault":

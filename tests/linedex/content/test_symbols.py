@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linedex.content.symbols import Extraction, extract, has_outline, self_test
-from linedex.content.symbols.c_macros import mask_c, mask_cpp
+from linedex.content.symbols.c_macros import Parentheses, mask_c, mask_cpp
+from linedex.content.symbols.capture import Found
 from linedex.content.symbols.grammars import LANGUAGES, BadQuery, rule_of
 from linedex.content.symbols.kinds import LSP_NUMBERS
+from linedex.content.symbols.line_heads import line_heads
 from linedex.limits import Limits
 from linedex.model import SkipReason, SymbolKind
 
@@ -96,7 +98,8 @@ def test_extern_functions_of_rust_are_functions() -> None:
 
 
 def test_clauses_of_one_name_are_one_symbol_unless_their_arity_differs() -> None:
-    text = "defmodule A do\n def f(1), do: 1\n def f(2), do: 2\n def f(1, 2), do: 3\n def g, do: 1\n def f(3), do: 3\nend\n"
+    clauses = ["def f(1), do: 1", "def f(2), do: 2", "def f(1, 2), do: 3", "def g, do: 1", "def f(3), do: 3"]
+    text = "\n".join(["defmodule A do", *clauses, "end"])
     assert paths(text, "elixir") == ["module A", "function A.f", "function A.f", "function A.g", "function A.f"]
     assert paths("f :: Int -> Int\nf 0 = 1\nf n = n\ng = f\n", "haskell") == ["function f", "function g"]
 
@@ -130,6 +133,14 @@ def test_masking_keeps_length_and_lines(text: bytes, data: st.DataObject) -> Non
         assert [i for i, byte in enumerate(masked) if byte == 10] == [i for i, byte in enumerate(cut) if byte == 10]
 
 
+def test_parentheses_that_never_close_are_looked_at_only_so_often() -> None:
+    parentheses = Parentheses(0)
+    assert parentheses.closing(b"f(a(b)c) d", 1) == 8
+    for _ in range(3):
+        assert parentheses.closing(b"(" * 5_000, 0) == -1
+    assert parentheses.closing(b"()", 0) == -1
+
+
 def test_a_function_that_a_macro_defines_has_its_real_name() -> None:
     (symbol,) = outline("SYSCALL_DEFINE2(open, const char *, name, int, flags)\n{\n\treturn 0;\n}\n", "c").symbols
     assert (symbol.name, symbol.line, symbol.column, symbol.end_line) == ("open", 1, 17, 4)
@@ -137,7 +148,8 @@ def test_a_function_that_a_macro_defines_has_its_real_name() -> None:
 
 
 def test_c_functions_after_an_unbalanced_brace_are_found() -> None:
-    text = "int a(void)\n{\n#ifdef X\n\tif (1) {\n#else\n\tif (2) {\n#endif\n\t}\n}\n\nstatic int\nb(int x)\n{\n\treturn 1;\n}\nint c(void) { return 0; }\n"
+    damaged = "int a(void)\n{\n#ifdef X\n\tif (1) {\n#else\n\tif (2) {\n#endif\n\t}\n}\n"
+    text = damaged + "\nstatic int\nb(int x)\n{\n\treturn 1;\n}\nint c(void) { return 0; }\n"
     found = outline(text, "c").symbols
     assert [(s.name, s.parent) for s in found] == [("a", -1), ("b", -1), ("c", -1)]
 
@@ -159,6 +171,41 @@ def test_a_damaged_kotlin_file_keeps_what_its_lines_define() -> None:
     ]
     assert found.recovered > 0
     assert found.note == f"{found.recovered} recovered by lines"
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("java", "@A public final class X {\n  enum E { A }\n}\n", ["class X", "enum E"]),
+        ("csharp", "namespace N.M {\n  public sealed class X {\n  }\n}\n", ["namespace N.M", "class X"]),
+        ("swift", "@objc public struct S {\n  static func f() {\n  }\n}\n", ["struct S", "function f"]),
+        ("scala", "sealed trait T\ncase class C(a: Int)\n  private def f = 1\n", ["trait T", "class C", "function f"]),
+        ("php", "<?php\nabstract class C {\n  public function &f() {\n  }\n}\n", ["class C", "function f"]),
+        ("rust", "pub(crate) async fn f() {\n}\nmod m {\n}\n", ["function f", "module m"]),
+        ("go", "func (s *Set[T]) Add(x T) {\n}\nfunc Map[K any](k K) {\n}\n", ["function Add", "function Map"]),
+        ("javascript", "export default async function* f() {\n}\nclass $A {\n}\n", ["function f", "class $A"]),
+        ("tsx", "export interface P {\n}\nabstract class A {\n}\n", ["interface P", "class A"]),
+        (
+            "cpp",
+            "template <class T> class V final : B {\n};\nstruct s *p;\nnamespace a {\n}\n",
+            ["class V", "namespace a"],
+        ),
+        ("kotlin", "data class D(val a: Int)\nfun <T> List<T>.f() = 1\n", ["class D", "function f"]),
+    ],
+)
+def test_lines_that_define_something_are_known_in_every_language(language: str, text: str, expected: list[str]) -> None:
+    source = text.encode()
+    rows = list(line_heads(source, language, Found()))
+    assert [f"{row.kind} {source[row.name_start : row.name_end].decode()}" for row in rows] == expected
+    for row in rows:
+        if row.body >= 0:
+            assert source[row.body : row.body + 1] == b"{"
+            assert source[row.end - 1 : row.end] == b"}"
+
+
+def test_a_head_in_a_comment_or_a_string_defines_nothing() -> None:
+    text = b'/*\nclass A {\n*/\n// class B {\nString s = "\\\nclass C {";\nclass D {\n}\n'
+    assert [text[row.name_start : row.name_end] for row in line_heads(text, "java", Found())] == [b"D"]
 
 
 # budgets

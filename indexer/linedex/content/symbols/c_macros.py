@@ -70,19 +70,20 @@ _NO_TYPE_YET = frozenset(
     b"static inline extern const struct enum union unsigned typedef volatile return else goto signed long".split()
 )
 _DEFINING = re.compile(
-    rb"^(?:(?:static|inline|notrace|asmlinkage)[ \t]+){0,3}([A-Z][A-Z0-9_]{3,})[ \t]*\([ \t\n]*([A-Za-z_]\w*)?",
+    rb"^(?:(?:static|inline|notrace|asmlinkage)[ \t]+){0,3}([A-Z][A-Z0-9_]{3,80})[ \t]*\([ \t\n]*([A-Za-z_]\w*)?",
     re.MULTILINE,
 )
 _BODY_FOLLOWS = re.compile(rb"[^;{}()=]{0,80}?\{")
 _STATEMENT = re.compile(
-    rb"^(?:[A-Z][A-Z0-9_]{2,}|\w+_initcall(?:_sync)?|module_\w+|__setup\w*|early_param|\w*_param_\w+|__\w+_setup)"
+    rb"^(?:[A-Z][A-Z0-9_]{2,80}|\w{1,80}_initcall(?:_sync)?|module_\w{1,80}|__setup\w{0,80}|early_param"
+    rb"|\w{0,80}_param_\w{1,80}|__\w{1,80}_setup)"
     rb"[ \t]*\(",
     re.MULTILINE,
 )
 _STATEMENT_ENDS = re.compile(rb"[ \t]*;?[ \t]*\r?(?:\n|\Z)(?!\s{0,80}\{|[ \t]*=)")
 _EXPORTED_CLASS = re.compile(
     rb"\b(?:class|struct|union|enum)[ \t]+"
-    rb"([A-Z][A-Z0-9_]*(?:EXPORT|EXPORTED|API|ABI|PUBLIC|VISIBLE|DLL|IMPEXP)(?:_\w+)?(?:\([^()\n]{0,80}\))?)"
+    rb"([A-Z][A-Z0-9_]{0,80}?(?:EXPORT|EXPORTED|API|ABI|PUBLIC|VISIBLE|DLL|IMPEXP)(?:_\w{1,80})?(?:\([^()\n]{0,80}\))?)"
     rb"[ \t]+(?=[A-Za-z_])(?!final\b)"
 )
 
@@ -90,16 +91,17 @@ _EXPORTED_CLASS = re.compile(
 def mask_c(text: bytes) -> Masked:
     """Return C with attributes, defining macros and macro statements masked."""
     out = bytearray(text)
-    for start, end in _attributes(text):
+    parentheses = Parentheses(len(text))
+    for start, end in _attributes(text, parentheses):
         _blank(out, start, end)
     for match in _BETWEEN_TYPE_AND_NAME.finditer(bytes(out)):
         before = bytes(out[match.start() : match.start(1)]).replace(b"*", b" ").split()
         if before[-1] not in _NO_TYPE_YET:
             _blank(out, *match.span(1))
-    names = dict(_define_functions(out))
+    names = dict(_define_functions(out, parentheses))
     settled = bytes(out)
     for match in _STATEMENT.finditer(settled):
-        end = closing(settled, match.end() - 1)
+        end = parentheses.closing(settled, match.end() - 1)
         if end > 0 and (stop := _STATEMENT_ENDS.match(settled, end)):
             _blank(out, match.start(), stop.end())
     return Masked(bytes(out), names)
@@ -123,31 +125,49 @@ def unmask_starts(text: bytes, masked: bytes, line_starts: list[int], rows: Iter
             row.start -= len(head.lstrip())
 
 
-def closing(text: bytes | bytearray, opening: int) -> int:
-    """Return the end of the parentheses that open at `opening`, or -1 when they don't close within reach."""
-    depth = 0
-    for parenthesis in _PARENTHESES.finditer(text, opening, opening + _PARENTHESES_REACH):
-        depth += 1 if parenthesis.group() == b"(" else -1
-        if depth == 0:
-            return parenthesis.end()
-    return -1
+class Parentheses:
+    """Finds where parentheses close, in a time linear in the text.
+
+    Args:
+        text_bytes: length of the text; once a quarter as many parentheses have been looked at, none closes any more.
+            Thousands of heads that each open and never close would be quadratic otherwise; real C stays far below.
+    """
+
+    __slots__ = ("_left",)
+
+    def __init__(self, text_bytes: int) -> None:
+        self._left = max(10_000, text_bytes // 4)
+
+    def closing(self, text: bytes | bytearray, opening: int) -> int:
+        """Return the end of the parentheses that open at `opening`, or -1 when they don't close within reach."""
+        if self._left <= 0:
+            return -1
+        depth = seen = 0
+        for parenthesis in _PARENTHESES.finditer(text, opening, opening + _PARENTHESES_REACH):
+            seen += 1
+            depth += 1 if parenthesis.group() == b"(" else -1
+            if depth == 0:
+                self._left -= seen
+                return parenthesis.end()
+        self._left -= seen
+        return -1
 
 
-def _attributes(text: bytes) -> Iterator[tuple[int, int]]:
+def _attributes(text: bytes, parentheses: Parentheses) -> Iterator[tuple[int, int]]:
     for match in _WORD.finditer(text):
         word = match.group()
         if word in _ATTRIBUTES or word.startswith((b"____cacheline_", b"__cacheline_", b"__no_sanitize_")):
             yield match.span()
         elif word in _ATTRIBUTE_CALLS and (arguments := _ARGUMENTS.match(text, match.end())):
-            end = closing(text, arguments.end() - 1)
+            end = parentheses.closing(text, arguments.end() - 1)
             if end > 0:
                 yield match.start(), end
 
 
-def _define_functions(out: bytearray) -> Iterator[tuple[int, tuple[int, int]]]:
+def _define_functions(out: bytearray, parentheses: Parentheses) -> Iterator[tuple[int, tuple[int, int]]]:
     """Turn `SYSCALL_DEFINE3(brk, ...) {` into `int SYSCALL_DEFINE3() {`; yield where the stand-in and `brk` stand."""
     for match in _DEFINING.finditer(bytes(out)):
-        close = closing(out, out.index(b"(", match.end(1)))
+        close = parentheses.closing(out, out.index(b"(", match.end(1)))
         brace = _BODY_FOLLOWS.match(out, close) if close > 0 else None
         if brace is None:
             continue

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import tree_sitter as ts
+
 from linedex.content.symbols.arrange import arrange
 from linedex.content.symbols.c_macros import Masked, mask_c, mask_cpp, unmask_starts
 from linedex.content.symbols.capture import Found, ParseTimeout, QueryOverflow, parse, read_keys, read_symbols
-from linedex.content.symbols.grammars import LanguageSpec, has_outline, load_grammar, spec_of
+from linedex.content.symbols.grammars import BadQuery, LanguageSpec, has_outline, load_grammar, spec_of
 from linedex.content.symbols.kinds import UNSTORED
 from linedex.content.symbols.line_heads import HEADS, c_heads, line_heads
 from linedex.content.symbols.line_scan import SCANS, define_rows, scan
 from linedex.content.symbols.text_lines import TextLines
+from linedex.errors import LinedexError
 from linedex.limits import Limits
 from linedex.model import SkipReason, Symbol
 
@@ -87,7 +90,10 @@ def _find(
 ) -> tuple[Found, bool]:
     """Return what the query and the line fallbacks find, and whether keys were left out."""
     masked = mask_c(text) if spec.masks == "c" else mask_cpp(text) if spec.masks == "cpp" else Masked(text)
-    grammar = load_grammar(language, full=full)
+    try:
+        grammar = load_grammar(language, full=full)
+    except (LinedexError, BadQuery, ts.QueryError) as error:  # an added language, damaged since
+        raise _NotOutlined(f"not outlined: {error}", SkipReason.NO_LANGUAGE) from error
     try:
         root = parse(masked.text, grammar, limits.parse_seconds)
         if spec.data:

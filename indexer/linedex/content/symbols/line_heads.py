@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
-from linedex.content.symbols.c_macros import closing
+from linedex.content.symbols.c_macros import Parentheses
 from linedex.content.symbols.capture import Found, Row
 from linedex.content.symbols.text_lines import TextLines
 from linedex.model import SymbolKind as K
@@ -25,7 +25,7 @@ _BRACES = re.compile(rb"[{}]")
 
 _C_HEAD = re.compile(
     rb"^(?!(?:typedef|return|else|if|for|while|switch|do|case|goto|extern)\b)"
-    rb"[A-Za-z_][\w \t*]{0,200}?([A-Za-z_]\w*)[ \t]*\(",
+    rb"(?:[A-Za-z_][\w \t*]{0,200}?)?\b([A-Za-z_]\w{0,100}+)[ \t]*\(",
     re.MULTILINE,
 )
 _C_BODY = re.compile(rb"[^;{}=()]{0,400}?\{")
@@ -36,7 +36,7 @@ def _head(
     modifiers: bytes, words: bytes, name: bytes = rb"\w+", *, before: bytes = b"", after: bytes = b""
 ) -> re.Pattern[bytes]:
     """Return a line that begins with any of the modifiers, then one of the defining words, then a name."""
-    template = rb"^[ \t]*%b(?:(?:%b)[ \t]+)*(?P<word>%b)[ \t]+(?P<name>%b)%b"
+    template = rb"^[ \t]*%b(?:(?:%b)[ \t]+)*(?P<word>%b)[ \t]+&?(?P<name>%b)%b"
     return re.compile(template % (before, modifiers, words, name, after), re.MULTILINE)
 
 
@@ -120,10 +120,11 @@ def c_heads(text: bytes, lines: TextLines, found: Found) -> Iterator[Row]:
 
 
 def _unknown_heads(bare: bytes, lines: TextLines, known: set[int]) -> Iterator[Row]:
+    parentheses = Parentheses(len(bare))
     for match in _C_HEAD.finditer(bare):
         if match.group(1) in _C_NOT_NAMES or lines.line_of(match.start(1)) in known:
             continue
-        close = closing(bare, match.end() - 1)
+        close = parentheses.closing(bare, match.end() - 1)
         body = _C_BODY.match(bare, close) if close > 0 else None
         if body is None or _is_inside_line(bare, body.end() - 1, match.start()):
             continue
