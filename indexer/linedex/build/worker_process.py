@@ -101,7 +101,7 @@ def _prepare(orders: Orders) -> Callable[[Any], Any]:
     if orders.memory_bytes is not None and sys.platform == "linux":
         resource.setrlimit(resource.RLIMIT_AS, (orders.memory_bytes, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    return task  # type: ignore[no-any-return]
+    return task
 
 
 def _work(
