@@ -61,8 +61,8 @@ def containers_of(db: apsw.Connection, names: Sequence[int]) -> dict[tuple[int, 
 
 def symbol_at(db: apsw.Connection, file: FileId, ordinal: int) -> Symbol:
     """Return the symbol of this ordinal, which the file has."""
-    row = db.execute(
+    rows = db.execute(
         f"SELECT {_COLUMNS} FROM symbols s JOIN names n ON n.id = s.name WHERE s.file = ? AND s.ordinal = ?",
         (file, ordinal),
-    ).fetchone()
-    return _symbol(row)[1]
+    )
+    return _symbol(next(rows))[1]
