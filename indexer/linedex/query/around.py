@@ -80,8 +80,11 @@ def around(source: Source, pattern: str, count: int) -> ReadAnswer:
 def _window(source: Source, hit: Hit, count: int, note: str) -> ReadAnswer:
     first = max(1, hit.line - min(_BEFORE, count - 1))
     shown = stretch(source, first, count, match=hit.line, note=note)
+    if hit.line - first >= len(shown.lines):
+        first = hit.line  # the lines before it have filled the page
+        shown = stretch(source, first, count, match=hit.line, note=note)
     at = hit.line - first
-    if hit.end_column - 1 <= source.limits.line_characters or at >= len(shown.lines):
+    if hit.end_column - 1 <= source.limits.line_characters:
         return shown
     place = f"line {hit.line:,} is shown around the match, from column {hit.text_column:,}"
     return replace(

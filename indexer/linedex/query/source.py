@@ -202,7 +202,7 @@ class Source:
         if self.format.binary:
             raise BinaryFile(
                 f"{display(self.path)} is binary ({self.size:,} bytes), so it has no lines to show.",
-                "Use a tool for its format; get_overview tells its size and hash.",
+                "Use a program for its format; an overview tells its size and hash.",
             )
 
     @property

@@ -231,6 +231,15 @@ def test_around_shows_the_match_in_a_line_that_is_longer_than_what_is_shown() ->
     assert "around the match" in answer.note
 
 
+def test_around_shows_the_match_though_the_lines_before_it_fill_the_page() -> None:
+    data = b"a long line of context\n" * 10 + b"needle\n" + b"after\n" * 5
+    limits = Limits(page_characters=40)
+    with file_of(data, limits) as source:
+        answer = around(source, "needle", 9)
+    assert answer.lines[0] == "needle"
+    assert (answer.first_line, answer.match_line) == (11, 11)
+
+
 def test_around_finds_text_that_spans_lines_and_windows() -> None:
     lines = [f"line {number} of many" for number in range(60)]
     for end in ("\n", "\r\n"):
