@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
 
@@ -31,7 +30,7 @@ from linedex.model import FileId, FileState, Fingerprint, RelPath, TextFormat
 from linedex.store import files as file_rows
 from linedex.store.catalogue import Catalogue
 from linedex.store.database import Sidecar
-from linedex.store.symbols import SymbolRow, SymbolWriter, row_of
+from linedex.store.symbol_writer import FileSymbols, SymbolRow, SymbolWriter, row_of
 
 _BATCH_FILES = 32
 _BATCH_BYTES = 256 << 10
@@ -58,9 +57,6 @@ class ParsedFile:
     rows: tuple[SymbolRow, ...] = ()
     note: str = ""
     changed: bool = False
-
-
-_Done: TypeAlias = tuple[FileId, tuple[SymbolRow, ...], str]
 
 
 def parse_file(job: ParseFile) -> ParsedFile:
@@ -120,7 +116,7 @@ class SymbolPhase:
         self._catalogue = catalogue
         self._off: list[int] = []
         writer = SymbolWriter(self._sidecar.write)
-        done: list[_Done] = []
+        done: list[FileSymbols] = []
         held, since = 0, time.monotonic()
         with self._pool() as pool:
             for job, outcome in pool.run(self._batches(pending.tolist())):
@@ -203,13 +199,12 @@ class SymbolPhase:
             ],
         )
 
-    def _commit(self, writer: SymbolWriter, done: list[_Done]) -> None:
+    def _commit(self, writer: SymbolWriter, done: list[FileSymbols]) -> None:
         if not done:
             return
         places = self._catalogue.places(np.array([file for file, _, _ in done], np.int64))
         changed = self._catalogue.facts[places].copy()
         with self._sidecar.transaction():
-            for row, (file, rows, note) in zip(changed, done, strict=True):
-                row["symbol_state"] = writer.put(file, rows, note)
+            changed["symbol_state"] = writer.put(done)
         self._catalogue = self._catalogue.with_facts(changed)
         self._publish(self._catalogue)

@@ -23,8 +23,8 @@ from linedex.content import languages
 from linedex.errors import BadArgument
 from linedex.model import FileId, FileState, LineNumber, RelPath, SymbolKind
 from linedex.store.catalogue import Catalogue, is_hidden
-from linedex.store.symbol_names import Numbers, SymbolPlaces, containers_of, places_named, symbol_at
-from linedex.store.symbols import names_like
+from linedex.store.symbol_names import Numbers, SymbolPlaces, containers_of, names_like, places_named
+from linedex.store.symbols import symbol_at
 
 ReadLine: TypeAlias = Callable[[RelPath, LineNumber], str]
 """Reads one line of a file as it is now; "" when it cannot be read."""

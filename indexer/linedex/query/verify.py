@@ -243,8 +243,8 @@ class Verifier:
             return
         if self._matcher.multiline and size > self._limits.window_bytes:
             self.outcome.note(
-                f"{display(key_path(entry.key))} is matched in pieces of {self._limits.window_bytes:,} bytes: a match of"
-                " many lines that stands across two pieces is not seen"
+                f"{display(key_path(entry.key))} is matched in pieces of {self._limits.window_bytes:,} bytes: a match"
+                " of many lines that stands across two pieces is not seen"
             )
         ends = LineEnds.of(spelling)
         for whole in self._stretches(entry, size, spelling, narrowed=known is not None):

@@ -93,7 +93,7 @@ CREATE TABLE group_rows(key INTEGER PRIMARY KEY, bits BLOB NOT NULL);
 CREATE TABLE names(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, humps TEXT NOT NULL);
 CREATE INDEX names_humps ON names(humps) WHERE humps <> '';
 CREATE VIRTUAL TABLE name_parts USING fts5(
-  name, content='', contentless_delete=1, detail=none, tokenize='trigram case_sensitive 0');
+  name, content='', columnsize=0, detail=none, tokenize='trigram case_sensitive 0');
 CREATE TABLE symbols(
   file INTEGER NOT NULL, ordinal INTEGER NOT NULL, parent INTEGER NOT NULL, kind INTEGER NOT NULL,
   name INTEGER NOT NULL, container TEXT NOT NULL,

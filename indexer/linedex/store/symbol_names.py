@@ -1,4 +1,4 @@
-"""Where the symbols of given names stand, read from the index of names alone.
+"""Names, and where the symbols of given names stand, read from the index of names alone.
 
 That index holds (name, file, ordinal), the table's key included: 30,000 symbols take 30 ms to be counted and ordered,
 where making all of them takes over a second. Rows are fetched only for what is shown, and where a kind or a container
@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import apsw
 import numpy as np
 import numpy.typing as npt
 
-from linedex.model import FileId, Symbol, SymbolKind
-from linedex.store.symbols import _COLUMNS, KINDS, _symbol
+from linedex.model import SymbolKind
+from linedex.store.symbol_writer import humps
+from linedex.store.symbols import KINDS
 
+_PART_CANDIDATES: Final = 20_000
 Numbers = npt.NDArray[np.int64]
 
 
@@ -59,10 +61,40 @@ def containers_of(db: apsw.Connection, names: Sequence[int]) -> dict[tuple[int, 
     return {(file, ordinal): container for file, ordinal, container in rows}
 
 
-def symbol_at(db: apsw.Connection, file: FileId, ordinal: int) -> Symbol:
-    """Return the symbol of this ordinal, which the file has."""
-    rows = db.execute(
-        f"SELECT {_COLUMNS} FROM symbols s JOIN names n ON n.id = s.name WHERE s.file = ? AND s.ordinal = ?",
-        (file, ordinal),
+def names_like(db: apsw.Connection, name: str) -> list[tuple[int, str]]:
+    """Return (id, name) of the names that may be meant by `name`: equal, beginning, containing, or by camel humps.
+
+    Case is ignored except that humps need their capitals or an all-lower query. At most 20,000 names.
+    """
+    found: dict[int, str] = {}
+    wanted = name.lower()
+    found.update(db.execute("SELECT id, name FROM names WHERE name = ?", (name,)))
+    found.update(
+        db.execute(
+            "SELECT id, name FROM names WHERE name >= ? AND name < ? LIMIT ?",
+            (name, name + "\U0010ffff", _PART_CANDIDATES),
+        )
     )
-    return _symbol(next(rows))[1]
+    if len(wanted) >= 3:
+        # detail=none takes no phrases: AND the trigrams, the caller compares the names
+        grams = " AND ".join(_quoted(wanted[at : at + 3]) for at in range(len(wanted) - 2))
+        found.update(
+            db.execute(
+                "SELECT id, name FROM names WHERE id IN"
+                " (SELECT rowid FROM name_parts WHERE name_parts MATCH ? LIMIT ?)",
+                (grams, _PART_CANDIDATES),
+            )
+        )
+    initials = humps(name) or (wanted if wanted.isalpha() else "")
+    if len(initials) > 1:
+        found.update(
+            db.execute(
+                "SELECT id, name FROM names WHERE humps <> '' AND humps >= ? AND humps < ? LIMIT ?",
+                (initials, initials + "\U0010ffff", _PART_CANDIDATES),
+            )
+        )
+    return list(found.items())
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'

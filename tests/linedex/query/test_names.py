@@ -23,7 +23,7 @@ from linedex.query.names import find_symbol
 from linedex.store import files
 from linedex.store.catalogue import Catalogue, path_key
 from linedex.store.database import Sidecar
-from linedex.store.symbols import SymbolWriter, row_of
+from linedex.store.symbol_writer import SymbolWriter, row_of
 
 K = SymbolKind
 FILES: dict[str, tuple[str, tuple[tuple[str, str, SymbolKind], ...]]] = {
@@ -64,7 +64,8 @@ class Shop:
             for name, (_, symbols) in FILES.items():
                 place = catalogue.index(name.encode())
                 rows = [row_of(symbol(at, *one)) for at, one in enumerate(symbols)]
-                catalogue.facts["symbol_state"][place] = writer.put(FileId(int(catalogue.facts["id"][place])), rows, "")
+                (state,) = writer.put([(FileId(int(catalogue.facts["id"][place])), rows, "")])
+                catalogue.facts["symbol_state"][place] = state
         self.catalogue = catalogue
         self.current = np.ones(len(catalogue), np.bool_)
 
