@@ -18,9 +18,11 @@ from linedex.build.progress import Progress
 from linedex.build.symbol_phase import SymbolPhase
 from linedex.build.sync import Difference, difference
 from linedex.build.text_phase import TextPhase
+from linedex.files.fingerprint import suspects
 from linedex.files.ignore import WalkSettings
 from linedex.files.roots import Root
 from linedex.limits import Limits
+from linedex.model import FileState
 from linedex.store import files as file_rows
 from linedex.store.catalogue import Catalogue
 from linedex.store.database import Sidecar
@@ -29,6 +31,8 @@ from linedex.store.files import FileRow
 BACKGROUND = 19
 """Niceness of workers nobody waits for."""
 _ROWS_A_COMMIT = 50_000
+_TICK_SECONDS = 0.02
+"""Time after which a file that was changed while it was read can be told from one that was not."""
 
 
 class Builder:
@@ -67,6 +71,13 @@ class Builder:
             walk: whether to look at the whole root first; a loose index only reads what was named.
             nice: how much the workers yield to other processes, 0 to 19.
         """
+        catalogue = self._build_once(catalogue, walk=walk, nice=nice)
+        if walk and not self._stop.is_set() and _just_changed(catalogue) and not self._stop.wait(_TICK_SECONDS):
+            # a file written in the clock tick of its reading would be read by every query until it is read again
+            catalogue = self._build_once(catalogue, walk=walk, nice=nice)
+        return catalogue
+
+    def _build_once(self, catalogue: Catalogue, *, walk: bool, nice: int) -> Catalogue:
         if walk:
             catalogue = self._list(catalogue)
         name = os.fsdecode(self._root.path)
@@ -117,3 +128,9 @@ class Builder:
             folders = ()
             self._publish(catalogue)
         return catalogue
+
+
+def _just_changed(catalogue: Catalogue) -> bool:
+    facts = catalogue.facts
+    known = facts[facts["state"] != FileState.PENDING]
+    return bool(suspects(known["mtime_ns"], known["ctime_ns"], known["seen_ns"]).any())

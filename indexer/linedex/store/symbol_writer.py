@@ -89,7 +89,9 @@ class SymbolWriter:
         self._ids.update(numbered)
         return self._ids
 
-    def _stored(self, names: Iterable[str]) -> Iterable[tuple[str, int]]:
+    def _stored(self, names: Sequence[str]) -> Iterable[tuple[str, int]]:
+        if not names:
+            return ()  # carray refuses an empty array
         rows = self._db.execute(
             "SELECT name, id FROM names WHERE name IN (SELECT value FROM carray(?))", (apsw.carray(tuple(names)),)
         )

@@ -41,25 +41,26 @@ def contents(sidecar: Path) -> dict[bytes, object]:
     try:
         catalogue = file_rows.load(db)
         columns = columns_by_file(db)
-        rows = dict(
-            (row[0], row[1:])
+        rows = {
+            row[0]: row[1:]
             for row in db.execute(
                 "SELECT id, size, head, tail, state, reason, encoding, bom, newline, final_newline, language, lines,"
                 " ignored, symbol_state, symbol_note FROM files"
             )
-        )
+        }
         told: dict[bytes, object] = {}
         for place, file in enumerate(catalogue.facts["id"].tolist()):
-            blocks = [
-                (run.first, run.bits, run.starts.tolist(), run.lines.tolist(), run.continues.tolist())
-                + (signatures.Rows(db).all(run.id, run.bits, len(run.starts)).tobytes(),)
-                for run in signatures.block_runs(db, file)
-            ]
+            blocks = [_block_run(db, run) for run in signatures.block_runs(db, file)]
             told[catalogue.path(place)] = (rows[file], columns.get(file), blocks, symbols.of_file(db, file))
         told[b"/folders"] = sorted(catalogue.folder_keys)
         return told
     finally:
         db.close()
+
+
+def _block_run(db: apsw.Connection, run: signatures.BlockRun) -> tuple[object, ...]:
+    rows = signatures.Rows(db).all(run.id, run.bits, len(run.starts))
+    return run.first, run.bits, run.starts.tolist(), run.lines.tolist(), run.continues.tolist(), rows.tobytes()
 
 
 NAMES = ["a.py", "b.txt", "d/c.py", "d/e/f.c", "d/.hidden", ".ignore", "bin", b"caf\xe9.txt"]
@@ -127,9 +128,9 @@ def test_worker_processes_store_what_the_calling_thread_would(tmp_path: Path) ->
 def test_indexed_and_skipped_are_all_that_was_seen(tmp_path: Path) -> None:
     root = tmp_path / "root"
     for at, body in enumerate(BODIES):
-        apply(root, ("write", f"{at}.txt", body))
+        apply(root, ("write", f"{at}.py", body))
     os.mkfifo(root / "pipe")
-    (root / "link").symlink_to(root / "0.txt")
+    (root / "link").symlink_to(root / "0.py")
     with Index(root, tmp_path / "index.db", TINY) as index:
         state = index.build()
     assert state.files == len(BODIES)

@@ -102,10 +102,7 @@ def all_pages(index: Index, request: SearchRequest) -> list[tuple[bytes, int]]:
 
 
 def decoded_lines(data: bytes) -> list[str]:
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        text = data.decode("utf-16")
-    else:
-        text = data.decode("utf-8-sig")
+    text = data.decode("utf-16") if data.startswith((b"\xff\xfe", b"\xfe\xff")) else data.decode("utf-8-sig")
     lines = text.replace("\r\n", "\n").split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
@@ -201,7 +198,7 @@ def test_a_named_file_is_answered_though_it_is_hidden_or_ignored(tmp_path: Path)
 
 def test_globs_and_languages_narrow_the_files(tmp_path: Path) -> None:
     names = ["a.py", "b.c", "src/c.py", "src/deep/d.py", "src/e.txt"]
-    write(tmp_path, {name: b"needle\n" for name in names})
+    write(tmp_path, dict.fromkeys(names, b"needle\n"))
     with build(tmp_path) as index:
 
         def found(**options: object) -> list[bytes]:
