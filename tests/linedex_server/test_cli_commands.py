@@ -122,3 +122,12 @@ def test_the_languages_are_listed(shell: Shell) -> None:
 def test_indexing_again_reads_nothing(shell: Shell) -> None:
     shell("index", ".")
     assert "nothing had changed" in shell("index", ".").out
+
+
+@pytest.mark.parametrize(("option", "form"), [("-c", "f{}:1"), ("-l", "f{}"), ("-n", "f{}:1:total")])
+def test_however_many_files_match_all_are_printed(shell: Shell, folder: Path, option: str, form: str) -> None:
+    (folder / "many").mkdir()
+    for number in range(250):
+        (folder / "many" / f"f{number}").write_text("total\n")
+    lines = shell("search", option, "total", "many").out.splitlines()
+    assert sorted(lines) == sorted("many/" + form.format(number) for number in range(250))

@@ -35,17 +35,17 @@ def bars() -> Iterator[Callable[[IndexStatus], None]]:
                     tasks[phase] = progress.add_task(description, total=None, counts="")
                 total = state.total_bytes or state.total_files or None
                 done = state.done_bytes if state.total_bytes else state.done_files
-                progress.update(tasks[phase], total=total, completed=done, counts=counts(state))
+                progress.update(tasks[phase], total=total, completed=done, counts=counts(phase, state))
 
         yield show
 
 
-def counts(state: PhaseProgress) -> str:
-    """Return how far a phase is: `812/78,579 files, 41 MB/s`."""
-    of = f"/{state.total_files:,}" if state.total_files else ""
+def counts(phase: Phase, state: PhaseProgress) -> str:
+    """Return how far a phase is: `812/78,579 files, 41 MB/s`; listing reads no text, so it counts files a second."""
+    of = f"/{state.total_files:,}" if state.total_files and phase is not Phase.CATALOGUE else ""
     text = f"{state.done_files:,}{of} files"
-    if state.rate:
-        return f"{text}, {size(int(state.rate))}/s"
-    if state.seconds:
+    if not state.seconds:
+        return text
+    if phase is Phase.CATALOGUE:
         return f"{text}, {state.done_files / state.seconds:,.0f}/s"
-    return text
+    return f"{text}, {size(int(state.rate))}/s"

@@ -29,8 +29,8 @@ from linedex_server.cli.terminal import Screen, complain, notify
 from linedex_server.config import Settings
 from linedex_server.render.words import counted, coverage
 
-NEXT_PAGES = 10_000
-"""Hits in each page after the first: every page looks again whether files changed."""
+NEXT_PAGES = 50_000
+"""Hits in each page after the first (about 50 MB). Each page looks anew whether files changed: 0.4 s for 43,000 files."""
 WHOLE_LINE = 1 << 20
 """Code points of a line printed on a pipe; what is longer is cut, and said to be."""
 SLOW_SECONDS = 1.0

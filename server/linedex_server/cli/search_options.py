@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -63,6 +64,13 @@ class SearchOptions:
         """Lines of context after a hit."""
         return self.context if self.after is None else self.after
 
+    @property
+    def _first_page(self) -> int:
+        if self.quiet:
+            return 1
+        # Counts of all files come in one page, or not at all.
+        return sys.maxsize if self.mode is OutputMode.COUNT else FIRST_PAGE
+
     def targets(self) -> tuple[str, tuple[str | None, ...]]:
         """Return the pattern and the paths to search.
 
@@ -97,7 +105,7 @@ class SearchOptions:
             include_hidden=self.hidden,
             context=0 if self.mode is not OutputMode.MATCHES else max(self.lines_before, self.lines_after),
             mode=self.mode,
-            max_hits=1 if self.quiet else FIRST_PAGE,
+            max_hits=self._first_page,
             brute=self.brute,
         )
 

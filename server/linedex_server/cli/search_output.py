@@ -57,6 +57,7 @@ class LineWriter:
     shortened: int = 0
     """Hits of which only a part was shown."""
     _path: bytes | None = None
+    _name: str = ""
     _last: int = 0
     _held: list[tuple[int, str]] = field(default_factory=list)
 
@@ -78,9 +79,11 @@ class LineWriter:
                 self.screen.line("")
             elif self._has_context:
                 self.screen.line("--")
-        if self.style.heading and self.style.filename:
-            self.screen.line(self.screen.painted(self.screen.path(path), PATH_COLOR))
         self._path = path
+        name = self.screen.painted(self.screen.path(path), PATH_COLOR) if self.style.filename else ""
+        if name and self.style.heading:
+            self.screen.line(name)
+        self._name = "" if self.style.heading else name
         self._last = 0
 
     def _hit(self, hit: Hit) -> None:
@@ -106,12 +109,9 @@ class LineWriter:
         self._held = []
 
     def _line(self, number: int, text: str, mark: str) -> None:
-        parts = []
-        if self.style.filename and not self.style.heading and self._path is not None:
-            parts.append(self.screen.painted(self.screen.path(self._path), PATH_COLOR) + mark)
-        if self.style.numbers:
-            parts.append(self.screen.painted(str(number), NUMBER_COLOR) + mark)
-        self.screen.line("".join(parts) + text)
+        name = self._name + mark if self._name else ""
+        place = self.screen.painted(str(number), NUMBER_COLOR) + mark if self.style.numbers else ""
+        self.screen.line(name + place + text)
         self._last = number
 
     def _marked(self, hit: Hit) -> str:

@@ -27,7 +27,6 @@ LINES_AT_ONCE = 5_000
 """Lines asked for in one read."""
 WHOLE_LINE = 1 << 20
 """Code points of a line that are printed; what is longer is cut, and said to be."""
-UNCOUNTED = sys.maxsize
 
 _SPOT = re.compile(r"(?P<file>.+?):(?P<first>[0-9]+)(?:(?P<dash>-)(?P<last>[0-9]+)?|:.*)?", re.DOTALL)
 
@@ -61,7 +60,8 @@ def spot(text: str) -> Spot:
 
 
 def _limits(settings: Settings) -> Limits:
-    return replace(settings.limits, excerpt=WHOLE_LINE, page_characters=sys.maxsize, page_hits=UNCOUNTED)
+    """Return limits under which lines come whole, and no time goes into a hash that is not printed."""
+    return replace(settings.limits, line_characters=WHOLE_LINE, page_characters=sys.maxsize, hash_bytes=0)
 
 
 def _file(places: Places, path: str) -> Place:
