@@ -137,6 +137,14 @@ def test_a_reader_that_has_enough_ends_it_quietly(shell: Shell) -> None:
     assert process.returncode == 0
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_is_an_error_in_words(shell: Shell) -> None:
+    with Path("/dev/full").open("wb") as full, shell.started("search", "total", "a.py", stdout=full) as process:
+        assert process.stderr is not None
+        assert process.stderr.read() == b"linedex: cannot write the answer: No space left on device\n"
+    assert process.returncode == 2
+
+
 def test_ctrl_c_ends_it_quietly_with_130(shell: Shell) -> None:
     (shell.folder / "many").write_text("a hit on every line\n" * 50_000)
     with shell.started("search", "hit", "many") as process:

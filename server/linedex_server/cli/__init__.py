@@ -22,7 +22,17 @@ def main() -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # The reader has enough (`| head`). The interpreter flushes stdout once more at its end, to nowhere then.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader has enough (`| head`).
+        _write_no_more()
         return 0
+    except OSError as error:
+        # Commands turn what fails on files into words of their own; what comes here is stdout, on a full disk say.
+        _write_no_more()
+        sys.stderr.write(f"linedex: cannot write the answer: {error.strerror}\n")
+        return 2
     return status
+
+
+def _write_no_more() -> None:
+    """Send what is still to come nowhere: the interpreter flushes stdout once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -31,7 +31,7 @@ _COMMANDS = {
     "files": _Entry("show", "files", "Find files by a part of their path."),
     "index": _Entry("indexing", "index", "Index folders, so that searches take milliseconds."),
     "status": _Entry("state", "status", "Say what is indexed and how far."),
-    "check": _Entry("state", "check", "Check an index for damage."),
+    "check": _Entry("state", "check", "Compare an index with every file it speaks of."),
     "languages": _Entry("languages", "languages", "List or add the languages whose symbols are known."),
     "mcp": _Entry("serving", "mcp", "Answer an AI assistant over MCP on stdin and stdout."),
 }

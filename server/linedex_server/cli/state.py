@@ -40,9 +40,9 @@ def status(path: str | None, as_json: bool) -> int:
 @click.command(cls=TaughtCommand, examples=[("linedex check ~/work/project", "0 when it is sound, 1 when not")])
 @click.argument("path", required=False, metavar="[DIR]")
 def check(path: str | None) -> int:
-    """Check the index that answers for DIR (default: this folder) for damage.
+    """Compare the index that answers for DIR (default: this folder) with every file it speaks of.
 
-    A damaged index costs time, never an answer: `linedex index DIR` makes it anew.
+    A damaged index is noticed and read past; `linedex index DIR` makes it anew.
     """
     settings = Settings.load()
     screen = Screen.of_stdout()
