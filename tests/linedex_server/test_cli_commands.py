@@ -131,3 +131,20 @@ def test_however_many_files_match_all_are_printed(shell: Shell, folder: Path, op
         (folder / "many" / f"f{number}").write_text("total\n")
     lines = shell("search", option, "total", "many").out.splitlines()
     assert sorted(lines) == sorted("many/" + form.format(number) for number in range(250))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["a(b"], "use -F"),
+        (["-F", ""], "empty"),
+        (["total", "-"], "standard input"),
+        (["total", "-t", "no such"], "no such"),
+        (["total", "absent"], "absent"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused_in_words(shell: Shell, arguments: list[str], words: str) -> None:
+    ran = shell("search", *arguments)
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.startswith("linedex: ")
+    assert words in ran.err

@@ -80,6 +80,8 @@ class Places:
             NotFound: there is nothing there.
             BadArgument: it is no path, or names what is neither a file nor a folder.
         """
+        if path == "-" and not Path(path).exists():
+            raise BadArgument("standard input is not read", "Name a file or a folder.")
         real = existing(path or ".")
         is_folder = real.is_dir()
         if not is_folder and not real.is_file():

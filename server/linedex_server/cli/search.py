@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import click
 
 from linedex.answers import Coverage, CoverageReport, FileHits, OutputMode, SearchAnswer, SearchRequest
-from linedex.errors import LinedexError
+from linedex.errors import BadArgument, BadPattern, LinedexError
 from linedex.index import Index
+from linedex.limits import Limits
 from linedex_server.cli.places import Place, Places
 from linedex_server.cli.search_options import SearchOptions
 from linedex_server.cli.search_output import (
@@ -33,6 +34,8 @@ NEXT_PAGES = 50_000
 """Hits in each page after the first (about 50 MB). Each page looks at the files anew: 0.4 s for 43,000 of them."""
 WHOLE_LINE = 1 << 20
 """Code points of a line printed on a pipe; what is longer is cut, and said to be."""
+PATIENCE_SECONDS = 1e9
+"""A person waits as long as they like; a page that ends early would only be asked for again."""
 SLOW_SECONDS = 1.0
 """A search without an index that takes longer than this is worth a word on `linedex index`."""
 
@@ -58,22 +61,39 @@ class Search:
         self._hits = 0
         self._files = 0
 
-    def place(self, place: Place, request: SearchRequest) -> None:
-        """Search one path to its end (to the first hit under --quiet) and print what is found."""
+    def place(self, place: Place, request: SearchRequest) -> bool:
+        """Search one path to its end (to the first hit under --quiet) and print what is found.
+
+        Returns:
+            Whether that went well; of a path that vanished or was replaced meanwhile it is said on stderr.
+
+        Raises:
+            BadPattern, BadArgument: what is asked can be answered of no path.
+        """
         reports: list[CoverageReport] = []
-        for page in pages(place.index, replace(request, scope=place.scope)):
-            reports.append(page.coverage)
-            for found in page.files:
-                self._file(place.called(found.path), found)
-            self._screen.flush()
-            if self._options.quiet and self._files:
-                break
+        try:
+            for page in pages(place.index, replace(request, scope=place.scope)):
+                reports.append(page.coverage)
+                for found in page.files:
+                    self._file(place.called(found.path), found)
+                self._screen.flush()
+                if self._options.quiet and self._files:
+                    break
+        except BadPattern as error:
+            hint = "" if self._options.fixed else "To search for the text as it stands, use -F."
+            raise BadPattern(str(error), error.position, hint) from None
+        except BadArgument:
+            raise
+        except LinedexError as error:
+            complain(error)
+            return False
         self._reports.append(whole(reports))
+        return True
 
     def end(self) -> CoverageReport:
         """Print what is left, and return how the whole answer came about."""
         self._writer.end()
-        report = added(self._reports)
+        report = added(self._reports) if self._reports else CoverageReport(Coverage.PARTIAL)
         if isinstance(self._writer, JsonWriter):
             self._writer.summary(self._hits, self._files, report)
         if self._options.stats or report.verdict is not Coverage.COMPLETE:
@@ -133,33 +153,45 @@ def whole(reports: list[CoverageReport]) -> CoverageReport:
     return replace(added(reports), verdict=reports[-1].verdict)
 
 
+def _limits(options: SearchOptions, settings: Settings, screen: Screen) -> Limits:
+    """Return limits for an answer that is printed whole, line by line, while a person waits or presses Ctrl-C."""
+    return replace(
+        settings.limits,
+        excerpt=options.max_columns or (settings.excerpt_characters if screen.terminal else WHOLE_LINE),
+        page_hits=NEXT_PAGES,
+        page_characters=sys.maxsize,
+        query_seconds=PATIENCE_SECONDS,
+    )
+
+
+def _there(places: Places, paths: Sequence[str | None]) -> list[Place]:
+    """Return the places of those paths that can be searched, as grep does; of the others is said why not."""
+    there = []
+    for path in paths:
+        try:
+            there.append(places.at(path))
+        except LinedexError as error:
+            complain(error)
+    return there
+
+
 def _searched(options: SearchOptions, settings: Settings, screen: Screen) -> int:
     """Run the search and return the exit status."""
     pattern, paths = options.targets()
     request = options.request(pattern)
-    excerpt = options.max_columns or (settings.excerpt_characters if screen.terminal else WHOLE_LINE)
-    limits = replace(settings.limits, excerpt=excerpt, page_hits=NEXT_PAGES, page_characters=sys.maxsize)
     began = time.monotonic()
-    with Places(settings, limits) as places:
-        found_places: list[Place] = []
-        for path in paths:
-            try:
-                found_places.append(places.at(path))
-            except LinedexError as error:
-                # As grep does: what can be searched is, and the exit status tells.
-                complain(error)
-        failed = len(found_places) < len(paths)
-        if not found_places:
+    with Places(settings, _limits(options, settings, screen)) as places:
+        there = _there(places, paths)
+        if not there:
             return 2
-        search = Search(options, screen, only_file=len(paths) == 1 and not found_places[0].is_folder)
-        for place in found_places:
-            search.place(place, request)
+        search = Search(options, screen, only_file=len(paths) == 1 and not there[0].is_folder)
+        searched = [place for place in there if search.place(place, request)]
         report = search.end()
-    unindexed = [place for place in found_places if place.is_folder and not place.indexed]
+    unindexed = [place for place in searched if place.is_folder and not place.indexed]
     if unindexed and time.monotonic() - began > SLOW_SECONDS and sys.stderr.isatty():
         folder = screen.path(unindexed[0].named or b".")
         notify(f"linedex: every file was read; after `linedex index {folder}` such a search takes milliseconds")
-    if failed:
+    if len(searched) < len(paths):
         return 2
     if search.found:
         return 0
