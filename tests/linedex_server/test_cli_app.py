@@ -31,14 +31,20 @@ def test_every_command_in_the_list_has_help_with_examples(name: str, capsys: pyt
     assert f"linedex {name}" in printed.partition("Examples:")[2]
 
 
-def test_help_and_version_load_neither_engine_nor_protocol_nor_bars() -> None:
-    for arguments in (["--help"], ["--version"]):
-        assert not loaded(arguments) & {"numpy", "mcp", "rich", "apsw", "re2", "tree_sitter"}
+ENGINE = {"numpy", "apsw", "tree_sitter", "mcp", "rich"}
 
 
-@pytest.mark.parametrize("arguments", [["search", "--help"], ["mcp", "--help"], ["mcp", "--nonsense"]])
-def test_only_serving_loads_the_protocol_and_only_a_terminal_the_bars(arguments: list[str]) -> None:
-    assert not loaded(arguments) & {"mcp", "rich"}
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["--version"], ["search", "--help"], ["read", "--nonsense"], ["index", "--help"], ["mcp", "--help"]],
+    ids=" ".join,
+)
+def test_the_engine_is_loaded_only_for_a_question(arguments: list[str]) -> None:
+    assert loaded(arguments) & ENGINE == set()
+
+
+def test_a_search_loads_neither_the_protocol_nor_the_bars() -> None:
+    assert loaded(["search", "nowhere", __file__]) & {"mcp", "rich"} == set()
 
 
 def test_an_unknown_command_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:

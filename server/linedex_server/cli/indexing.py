@@ -6,15 +6,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import click
 
 from linedex.answers import IndexStatus, Phase, PhaseProgress
-from linedex.model import RelPath
-from linedex.store.database import Sidecar
-from linedex.store.files import load
-from linedex_server.cli.places import Places
+from linedex_server.cli.door import opened
 from linedex_server.cli.teaching import TaughtCommand
 from linedex_server.cli.terminal import Screen
 from linedex_server.config import Settings
@@ -66,19 +62,6 @@ def _share(part: int, whole: int) -> str:
     return f" ({part / whole:.1%} of the text)" if whole else ""
 
 
-def skipped(sidecar: Path, root: Path) -> Iterator[tuple[RelPath, str]]:
-    """Yield each file whose text is not in an index, and why, in path order."""
-    store = Sidecar(sidecar, str(root))
-    try:
-        with store.reading() as db:
-            catalogue = load(db)
-    finally:
-        store.close()
-    for place in range(len(catalogue)):
-        if reason := catalogue.reason(place):
-            yield catalogue.path(place), reason
-
-
 @contextmanager
 def watching() -> Iterator[Watcher | None]:
     """Give what shows the progress of a build: a bar for each phase on a terminal, None elsewhere."""
@@ -109,7 +92,7 @@ def index(folders: tuple[str, ...], verbose: bool) -> int:
     """
     settings = Settings.load()
     screen = Screen.of_stdout()
-    with Places(settings) as places:
+    with opened(settings) as places:
         for position, folder in enumerate(folders):
             target = places.root(folder)
             began = time.monotonic()
@@ -120,7 +103,7 @@ def index(folders: tuple[str, ...], verbose: bool) -> int:
             for line in summary(status, time.monotonic() - began):
                 screen.line(screen.text(line))
             if verbose:
-                for path, reason in skipped(places.sidecar(target.root), target.root):
+                for path, reason in places.skipped(target):
                     screen.line(f"  skipped   {screen.path(path)}: {reason}")
             screen.flush()
     return 0

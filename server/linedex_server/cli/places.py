@@ -8,6 +8,7 @@ the named folder itself is searched by reading it, and nothing is stored.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ from linedex.files.roots import Root
 from linedex.index import Index
 from linedex.limits import Limits
 from linedex.model import RelPath
+from linedex.store.database import Sidecar
+from linedex.store.files import load
 from linedex_server.config import Settings
 from linedex_server.workspace import languages_folder, make_private_folders, sidecar_path
 
@@ -125,6 +128,18 @@ class Places:
     def sidecar(self, root: Path) -> Path:
         """Return where the lasting index of `root` is or would be."""
         return sidecar_path(self._settings.state_dir, root)
+
+    def skipped(self, index: Index) -> Iterator[tuple[RelPath, str]]:
+        """Yield each file whose text is not in a lasting index, and why, in path order."""
+        store = Sidecar(self.sidecar(index.root), str(index.root))
+        try:
+            with store.reading() as db:
+                catalogue = load(db)
+        finally:
+            store.close()
+        for place in range(len(catalogue)):
+            if reason := catalogue.reason(place):
+                yield catalogue.path(place), reason
 
     def _around(self, real: Path, *, is_folder: bool) -> Path | None:
         """Return the innermost indexed folder that answers for `real`.

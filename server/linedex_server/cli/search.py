@@ -6,15 +6,14 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from linedex.answers import Coverage, CoverageReport, FileHits, OutputMode, SearchAnswer, SearchRequest
 from linedex.errors import BadArgument, BadPattern, LinedexError
-from linedex.index import Index
 from linedex.limits import Limits
-from linedex_server.cli.places import Place, Places
+from linedex_server.cli.door import opened
 from linedex_server.cli.search_options import SearchOptions
 from linedex_server.cli.search_output import (
     CountWriter,
@@ -29,6 +28,10 @@ from linedex_server.cli.teaching import TaughtCommand
 from linedex_server.cli.terminal import Screen, complain, notify
 from linedex_server.config import Settings
 from linedex_server.render.words import counted, coverage
+
+if TYPE_CHECKING:
+    from linedex.index import Index
+    from linedex_server.cli.places import Place, Places
 
 NEXT_PAGES = 50_000
 """Hits in each page after the first (about 50 MB). Each page looks at the files anew: 0.4 s for 43,000 of them."""
@@ -180,7 +183,7 @@ def _searched(options: SearchOptions, settings: Settings, screen: Screen) -> int
     pattern, paths = options.targets()
     request = options.request(pattern)
     began = time.monotonic()
-    with Places(settings, _limits(options, settings, screen)) as places:
+    with opened(settings, _limits(options, settings, screen)) as places:
         there = _there(places, paths)
         if not there:
             return 2

@@ -7,21 +7,24 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from linedex.answers import ReadAnswer, SymbolRequest
 from linedex.errors import BadArgument
-from linedex.index import Index
 from linedex.limits import Limits
 from linedex.model import LineNumber, RelPath, SymbolKind
-from linedex_server.cli.places import Place, Places
+from linedex_server.cli.door import opened
 from linedex_server.cli.teaching import TaughtCommand
 from linedex_server.cli.terminal import NUMBER_COLOR, PATH_COLOR, Screen, notify
 from linedex_server.config import Settings
 from linedex_server.render.outline import headline, outline_lines
 from linedex_server.render.words import counted
+
+if TYPE_CHECKING:
+    from linedex.index import Index
+    from linedex_server.cli.places import Place, Places
 
 LINES_AT_ONCE = 5_000
 """Lines asked for in one read."""
@@ -106,7 +109,7 @@ def read(where: str, context: int, head: int | None, tail: int | None, numbers: 
     settings = Settings.load()
     screen = Screen.of_stdout()
     cut = 0
-    with Places(settings, _limits(settings)) as places:
+    with opened(settings, _limits(settings)) as places:
         place = _file(places, named.file)
         if head is not None:
             answers: Iterator[ReadAnswer] = _lines(place.index, place.scope, 1, head)
@@ -138,7 +141,7 @@ def outline(file: str) -> int:
     """
     settings = Settings.load()
     screen = Screen.of_stdout()
-    with Places(settings, _limits(settings)) as places:
+    with opened(settings, _limits(settings)) as places:
         place = _file(places, file)
         answer = place.index.outline(place.scope)
     for line in outline_lines(answer.symbols):
@@ -177,7 +180,7 @@ def symbols(name: str, path: str | None, kind: str | None, language: str, most: 
     """
     settings = Settings.load()
     screen = Screen.of_stdout()
-    with Places(settings) as places:
+    with opened(settings) as places:
         place = places.indexed(path)
         asked = SymbolRequest(name, SymbolKind(kind) if kind else None, place.scope, language, most)
         answer = place.index.find_symbol(asked)
@@ -216,7 +219,7 @@ def files(name: str, path: str | None, most: int) -> int:
     """Find files whose path matches NAME, in a folder that has been indexed; the best come first."""
     settings = Settings.load()
     screen = Screen.of_stdout()
-    with Places(settings) as places:
+    with opened(settings) as places:
         place = places.indexed(path)
         answer = place.index.find_files(name, place.scope, most)
     for found in answer.paths:

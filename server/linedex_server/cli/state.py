@@ -7,7 +7,7 @@ import json
 
 import click
 
-from linedex_server.cli.places import Places
+from linedex_server.cli.door import opened
 from linedex_server.cli.teaching import TaughtCommand
 from linedex_server.cli.terminal import Screen, notify
 from linedex_server.config import Settings
@@ -27,7 +27,7 @@ def status(path: str | None, as_json: bool) -> int:
     """Say what is indexed and how far, for the folder around DIR (default: this one) that has been indexed."""
     settings = Settings.load()
     screen = Screen.of_stdout()
-    with Places(settings) as places:
+    with opened(settings) as places:
         state = places.indexed(path).index.status()
     if as_json:
         screen.line(json.dumps(dataclasses.asdict(state), indent=2, ensure_ascii=True))
@@ -46,7 +46,7 @@ def check(path: str | None) -> int:
     """
     settings = Settings.load()
     screen = Screen.of_stdout()
-    with Places(settings) as places:
+    with opened(settings) as places:
         place = places.indexed(path)
         problems = place.index.check()
         root = place.index.root
