@@ -128,6 +128,10 @@ class SymbolKind(StrEnum):
     IMPL = "impl"
 
 
+UNKNOWN_BYTE = ByteOffset(-1)
+"""The byte offsets of a symbol that comes from the index, which keeps lines only."""
+
+
 @dataclass(frozen=True, slots=True)
 class Symbol:
     """One definition in a file.
@@ -139,7 +143,8 @@ class Symbol:
         parent: index of the enclosing symbol in the same list, or -1.
         start_line: first line of its range (decorators and doc comments included), 1-based.
         end_line: line of its last byte, included.
-        start_byte: first byte of the range **in the UTF-8 text that was parsed** (no BOM).
+        start_byte: first byte of the range **in the UTF-8 text that was parsed** (no BOM); the offsets of a symbol
+            from the index are `UNKNOWN_BYTE`.
         end_byte: end of the range in that text, exclusive.
         line: line of its name, 1-based.
         column: column of its name, 1-based, in code points.

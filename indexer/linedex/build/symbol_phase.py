@@ -30,7 +30,7 @@ from linedex.model import FileId, FileState, Fingerprint, RelPath, TextFormat
 from linedex.store import files as file_rows
 from linedex.store.catalogue import Catalogue
 from linedex.store.database import Sidecar
-from linedex.store.symbol_writer import FileSymbols, SymbolRow, SymbolWriter, row_of
+from linedex.store.symbol_writer import FileSymbols, SymbolRow, SymbolWriter, rows_of
 
 _BATCH_FILES = 32
 _BATCH_BYTES = 256 << 10
@@ -77,7 +77,7 @@ def parse_file(job: ParseFile) -> ParsedFile:
     finally:
         os.close(descriptor)
     extraction = extract(utf8_text(data, job.format), job.language, job.limits, full=False)
-    return ParsedFile(tuple(map(row_of, extraction.symbols)), extraction.note)
+    return ParsedFile(rows_of(extraction.symbols), extraction.note)
 
 
 class SymbolPhase:

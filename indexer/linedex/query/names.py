@@ -124,7 +124,7 @@ def _ordered(
         looked_at += len(symbols.names)
         places = _places(catalogue, symbols.files)
         kept = np.flatnonzero((places >= 0) & known[places] & _inside(db, alike, symbols))
-        places, ordinals = places[kept], symbols.ordinals[kept]
+        places, ordinals = places[kept], symbols.places[kept]
         order = np.lexsort((ordinals, places, _fits(alike, symbols.names[kept])))
         found += zip(places[order].tolist(), ordinals[order].tolist(), strict=True)
         if looked_at >= _MOST_SYMBOLS:

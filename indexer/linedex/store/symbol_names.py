@@ -1,6 +1,6 @@
 """Names, and where the symbols of given names stand, read from the index of names alone.
 
-That index holds (name, file, ordinal), the table's key included: 30,000 symbols take 30 ms to be counted and ordered,
+That index holds (name, file, place), the table's key included: 30,000 symbols take 30 ms to be counted and ordered,
 where making all of them takes over a second. Rows are fetched only for what is shown, and where a kind or a container
 must be compared.
 """
@@ -24,11 +24,11 @@ Numbers = npt.NDArray[np.int64]
 
 
 class SymbolPlaces(NamedTuple):
-    """Symbols as columns: the id of the name, the file, and the ordinal in that file."""
+    """Symbols as columns: the id of the name, the file, and the place in that file."""
 
     names: Numbers
     files: Numbers
-    ordinals: Numbers
+    places: Numbers
 
 
 _FROM = "FROM symbols WHERE name IN (SELECT value FROM carray(?))"
@@ -47,18 +47,18 @@ def places_named(db: apsw.Connection, names: Sequence[int], kind: SymbolKind | N
         kind: only symbols of this kind.
     """
     if kind is None:
-        rows = db.execute(f"SELECT name, file, ordinal {_FROM}", (_bound(names),)).fetchall()
+        rows = db.execute(f"SELECT name, file, place {_FROM}", (_bound(names),)).fetchall()
     else:
         wanted = (_bound(names), KINDS.index(kind))
-        rows = db.execute(f"SELECT name, file, ordinal {_FROM} AND kind = ?", wanted).fetchall()
+        rows = db.execute(f"SELECT name, file, place {_FROM} AND kind = ?", wanted).fetchall()
     columns = np.array(rows, np.int64).reshape(-1, 3)
     return SymbolPlaces(columns[:, 0], columns[:, 1], columns[:, 2])
 
 
 def containers_of(db: apsw.Connection, names: Sequence[int]) -> dict[tuple[int, int], str]:
-    """Return the container of each symbol with one of these names, by (file, ordinal)."""
-    rows = db.execute(f"SELECT file, ordinal, container {_FROM}", (_bound(names),))
-    return {(file, ordinal): container for file, ordinal, container in rows}
+    """Return the container of each symbol with one of these names, by (file, place)."""
+    rows = db.execute(f"SELECT file, place, container {_FROM}", (_bound(names),))
+    return {(file, place): container for file, place, container in rows}
 
 
 def names_like(db: apsw.Connection, name: str) -> list[tuple[int, str]]:

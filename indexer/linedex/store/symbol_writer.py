@@ -9,36 +9,43 @@ from typing import Final, TypeAlias
 import apsw
 
 from linedex.model import FileId, FileState, Symbol
-from linedex.store.symbols import KINDS
+from linedex.store.symbols import KINDS, ORDINAL_BITS
 
 _NUMBERS: Final = {kind: number for number, kind in enumerate(KINDS)}
 _HUMP: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _INTERNED: Final = 200_000
 """Names whose ids are kept in memory; most symbols of a tree use few of them."""
 
-SymbolRow: TypeAlias = tuple[int, int, str, str, int, int, int, int, int, int, int]
-"""A symbol on its way from a worker to its table: parent, kind's number, name, container, start and end line, start
-and end byte, line and column and byte of the name. Plain tuples: they cross a process border by the million."""
+SymbolRow: TypeAlias = tuple[int, int | None, int, str, str, int, int, int]
+"""A symbol on its way from a worker to its table: place, parent's place, kind's number, name, container, lines after
+the first, line of the name counted from the first, column. Plain tuples: they cross a process border by the million."""
 
 FileSymbols: TypeAlias = tuple[FileId, Sequence[SymbolRow], str]
 """A file, its symbols in source order, and why they are not whole, "" if they are."""
 
 
 def humps(name: str) -> str:
-    """Return the lower-case initials of the words of a name, "" when it has fewer than two.
+    """Return the lower-case initials of the words of a name, "" when it has fewer than two or is all capitals.
 
-    `getTheUser`, `get_the_user` and `GetTheUser` give `gtu`; `HTTPServer` gives `hs`.
+    `getTheUser`, `get_the_user` and `GetTheUser` give `gtu`; `HTTPServer` gives `hs`. Constants and macros, which are
+    most names of a large C tree, have no humps to speak of.
     """
+    if name.isupper():
+        return ""
     words = _HUMP.findall(name)
     return "".join(word[0] for word in words).lower() if len(words) > 1 else ""
 
 
-def row_of(symbol: Symbol) -> SymbolRow:
-    """Return the row of a symbol; its signature is not stored."""
-    return (
-        *(symbol.parent, _NUMBERS[symbol.kind], symbol.name, symbol.container),
-        *(symbol.start_line, symbol.end_line, symbol.start_byte, symbol.end_byte),
-        *(symbol.line, symbol.column, symbol.name_byte),
+def rows_of(symbols: Sequence[Symbol]) -> tuple[SymbolRow, ...]:
+    """Return the rows of a file's symbols, given in source order."""
+    places = [symbol.start_line << ORDINAL_BITS | ordinal for ordinal, symbol in enumerate(symbols)]
+    return tuple(
+        (
+            *(place, None if symbol.parent < 0 else places[symbol.parent], _NUMBERS[symbol.kind]),
+            *(symbol.name, symbol.container, symbol.end_line - symbol.start_line),
+            *(symbol.line - symbol.start_line, symbol.column),
+        )
+        for place, symbol in zip(places, symbols, strict=True)
     )
 
 
@@ -52,14 +59,14 @@ class SymbolWriter:
 
     def put(self, files: Sequence[FileSymbols]) -> list[FileState]:
         """Store the symbols of files in place of those they had; return the state the symbols of each are in now."""
-        ids = self._number({row[2] for _, rows, _ in files for row in rows})
+        ids = self._number({row[3] for _, rows, _ in files for row in rows})
         self._db.executemany("DELETE FROM symbols WHERE file = ?", ((file,) for file, _, _ in files))
         self._db.executemany(
-            "INSERT INTO symbols VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO symbols VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                (file, ordinal, parent, kind, ids[name], *place)
+                (file, place, parent, kind, ids[name], container, lines, line, column)
                 for file, rows, _ in files
-                for ordinal, (parent, kind, name, *place) in enumerate(rows)
+                for place, parent, kind, name, container, lines, line, column in rows
             ),
         )
         states = [FileState.INDEXED if rows or not note else FileState.SKIPPED for _, rows, note in files]
