@@ -55,7 +55,7 @@ def index(root: Path, state: Path) -> tuple[dict[str, object], int, float]:
     wall = time.perf_counter() - began
     if process.returncode:
         raise SystemExit(f"linedex index failed with {process.returncode}")
-    (status,) = json.loads(ran(LINEDEX, "status", "--json", env=environ).stdout)["indexes"]
+    status = json.loads(ran(LINEDEX, "status", "--json", root, env=environ).stdout)
     return status, peak, wall
 
 

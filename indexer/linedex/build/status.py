@@ -5,9 +5,10 @@ from __future__ import annotations
 import apsw
 import numpy as np
 
-from linedex.answers import IndexStatus
+from linedex.answers import IndexStatus, Phase, PhaseProgress
 from linedex.build.progress import Progress
 from linedex.model import FileState
+from linedex.store import files as file_rows
 from linedex.store import signatures, symbols
 from linedex.store.catalogue import Catalogue
 from linedex.store.database import Sidecar
@@ -34,6 +35,8 @@ def status_of(
         problems: what is wrong.
     """
     phase, phases = progress.snapshot()
+    stored = file_rows.phase_seconds(db) if db is not None else {}
+    phases = {Phase(name): PhaseProgress(seconds=seconds) for name, seconds in stored.items()} | phases
     facts = catalogue.facts
     indexed = facts["state"] == FileState.INDEXED
     skipped: dict[str, int] = {}

@@ -173,11 +173,16 @@ class Catalogue:
     def _order_by_id(self) -> Indices:
         return np.argsort(self.facts["id"], kind="stable")
 
+    @cached_property
+    def _sorted_ids(self) -> npt.NDArray[np.int64]:
+        ids: npt.NDArray[np.int64] = self.facts["id"][self._order_by_id]
+        return ids
+
     def places(self, ids: npt.NDArray[np.integer[Any]]) -> Indices:
         """Return the places of the files with these ids; ids that are gone are left out."""
         if not len(self.keys):
             return np.empty(0, np.intp)
-        sorted_ids = self.facts["id"][self._order_by_id]
+        sorted_ids = self._sorted_ids
         at = np.minimum(np.searchsorted(sorted_ids, ids), len(sorted_ids) - 1)
         found: Indices = self._order_by_id[at[sorted_ids[at] == ids]]
         return found

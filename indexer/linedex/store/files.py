@@ -229,8 +229,10 @@ def mark_pending(db: apsw.Connection, catalogue: Catalogue, stats: Sequence[tupl
 def set_text(db: apsw.Connection, catalogue: Catalogue, texts: Sequence[TextFacts]) -> Facts:
     """Store what reading files told; return their rows for `Catalogue.with_facts`."""
     words = catalogue.words
-    texts = [text for text in texts if catalogue.place(text.file) >= 0]
-    changed: Facts = catalogue.facts[catalogue.places(np.array([text.file for text in texts], np.int64))].copy()
+    ids = np.array([text.file for text in texts], np.int64)
+    still = np.isin(ids, catalogue.facts["id"]).tolist()
+    texts = [text for text, known in zip(texts, still, strict=True) if known]
+    changed: Facts = catalogue.facts[catalogue.places(ids)].copy()
     rows = []
     for row, text in zip(changed, texts, strict=True):
         mark, spelling = text.fingerprint, text.format
@@ -265,6 +267,11 @@ def stored_fingerprint(db: apsw.Connection, file: FileId) -> Fingerprint | None:
         "SELECT device, inode, size, mtime_ns, ctime_ns, head, tail FROM files WHERE id = ? AND state <> 0", (file,)
     ).fetchone()
     return Fingerprint(*row) if row else None
+
+
+def phase_seconds(db: apsw.Connection) -> dict[str, float]:
+    """Return the phases of the last whole build and how long each took."""
+    return dict(db.execute("SELECT name, seconds FROM phases"))
 
 
 def set_phase(db: apsw.Connection, name: str, seconds: float) -> None:
