@@ -97,11 +97,15 @@ def main() -> None:
             "",
             *rows,
             "",
-            f"Text phase / cindex: median {statistics.median(texts):.1f} s / {statistics.median(theirs):.1f} s, "
-            f"ratio {median_ratio(texts, theirs)}.",
+            (
+                f"Text phase / cindex: median {statistics.median(texts):.1f} s / {statistics.median(theirs):.1f} s, "
+                f"ratio {median_ratio(texts, theirs)}."
+            ),
             f"Seen {status['files']:,} files: {status['indexed']:,} indexed, skipped: {skipped}.",
-            f"Signatures {status['signature_bytes'] / status['text_bytes']:.1%} of {status['text_bytes']:,} bytes of text, "
-            f"sidecar {status['sidecar_bytes']:,} bytes with {status['symbols']:,} symbols.",
+            (
+                f"Signatures {status['signature_bytes'] / status['text_bytes']:.1%} of {status['text_bytes']:,} bytes of "
+                f"text; sidecar {status['sidecar_bytes']:,} bytes with {status['symbols']:,} symbols."
+            ),
         ]
     )
     print(text)

@@ -56,7 +56,7 @@ async def measure(options: argparse.Namespace) -> None:
     """Ask everything `--runs` times and print the table."""
     root = options.root.resolve()
     rows = [
-        "| query | linedex call less the check, ms | of it the query, ms | check of files, ms | rg, ms | linedex/rg | asked |",
+        "| query | linedex call less the check, ms | the query in it, ms | check, ms | rg, ms | linedex/rg | asked |",
         "|---|---|---|---|---|---|---|",
     ]
     async with served(root, options.state or fresh_folder()) as client:

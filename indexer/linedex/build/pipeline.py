@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from linedex.answers import Phase
-from linedex.build.outliner import CrashPolicy
+from linedex.build.crash_policy import CrashPolicy
 from linedex.build.progress import Progress
 from linedex.build.symbol_phase import SymbolPhase
 from linedex.build.sync import Difference, difference
@@ -28,8 +28,6 @@ from linedex.store.catalogue import Catalogue
 from linedex.store.database import Sidecar
 from linedex.store.files import FileRow
 
-BACKGROUND = 19
-"""Niceness of workers nobody waits for."""
 _ROWS_A_COMMIT = 50_000
 _TICK_SECONDS = 0.02
 """Time after which a file that was changed while it was read can be told from one that was not."""
@@ -44,12 +42,16 @@ class Builder:
         sidecar: Sidecar,
         settings: WalkSettings,
         limits: Limits,
+        progress: Progress,
         publish: Callable[[Catalogue], None],
         policy: CrashPolicy,
         added_languages: Path | None = None,
     ) -> None:
-        """Take a sidecar that this process writes; `publish` is given every new catalogue, on the builder's thread."""
-        self.progress = Progress()
+        """Take a sidecar that this process writes.
+
+        `progress` is told what is done, `publish` given every new catalogue, both on the builder's thread.
+        """
+        self._progress = progress
         self._policy = policy
         self._added_languages = added_languages
         self._root = root
@@ -63,7 +65,7 @@ class Builder:
         """Ask a running build to end at the next committed batch; later builds end at once."""
         self._stop.set()
 
-    def build(self, catalogue: Catalogue, *, walk: bool = True, nice: int = BACKGROUND) -> Catalogue:
+    def build(self, catalogue: Catalogue, *, walk: bool = True, nice: int) -> Catalogue:
         """Bring the sidecar up to date; return the catalogue afterwards.
 
         Args:
@@ -81,7 +83,7 @@ class Builder:
         if walk:
             catalogue = self._list(catalogue)
         name = os.fsdecode(self._root.path)
-        parts = (name, self._sidecar, self._limits, self.progress, self._publish, self._stop, nice)
+        parts = (name, self._sidecar, self._limits, self._progress, self._publish, self._stop, nice)
         if not self._stop.is_set():
             catalogue = TextPhase(*parts).run(catalogue)
         if not self._stop.is_set():
@@ -98,12 +100,12 @@ class Builder:
         return catalogue
 
     def _list(self, catalogue: Catalogue) -> Catalogue:
-        self.progress.begin(Phase.CATALOGUE)
+        self._progress.begin(Phase.CATALOGUE)
         found = difference(self._root, self._settings, catalogue)
         catalogue = self._learn(catalogue, found)
         sizes = catalogue.facts["size"]
-        self.progress.advance(len(catalogue), int(sizes.sum()), found=True)
-        took = self.progress.end()
+        self._progress.advance(len(catalogue), int(sizes.sum()), found=True)
+        took = self._progress.end()
         if not self._stop.is_set() and not catalogue.complete:
             with self._sidecar.transaction() as db:
                 file_rows.set_phase(db, "catalogue", took)

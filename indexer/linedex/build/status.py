@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import apsw
 import numpy as np
 
 from linedex.answers import IndexStatus, Phase, PhaseProgress
 from linedex.build.progress import Progress
+from linedex.files.roots import Root
 from linedex.model import FileState
 from linedex.store import files as file_rows
 from linedex.store import signatures, symbols
@@ -17,7 +20,7 @@ FRESHNESS = "stat at each query"
 
 
 def status_of(
-    root: str,
+    root: Root,
     catalogue: Catalogue,
     progress: Progress,
     db: apsw.Connection | None,
@@ -51,7 +54,7 @@ def status_of(
             reason = note.partition(":")[0] if not note.startswith("not outlined:") else _kind_of(note)
             symbol_skipped[reason] = symbol_skipped.get(reason, 0) + count
     return IndexStatus(
-        root=root,
+        root=os.fsdecode(root.path),
         phase=phase,
         progress=phases,
         files=len(catalogue),

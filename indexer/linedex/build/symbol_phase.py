@@ -17,8 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from linedex.answers import Phase
+from linedex.build.crash_policy import CrashPolicy
 from linedex.build.inline import InlinePool
-from linedex.build.outliner import CrashPolicy, prepare_worker, refusal, switched_off
+from linedex.build.outliner import prepare_worker, refusal, switched_off
 from linedex.build.progress import Progress
 from linedex.build.workers import Failure, Pool
 from linedex.content.folding import utf8_text

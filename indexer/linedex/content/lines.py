@@ -80,6 +80,7 @@ class LineEnds:
             at: index in `data`, at least one code unit.
             slack: bytes to look past `at`.
         """
+        at += -(origin + at - self.base) % self.width
         found = at - self.width
         limit = min(len(data), at + slack)
         while (found := data.find(self.unit, found, limit)) >= 0:
@@ -95,7 +96,6 @@ class LineEnds:
                     return at + ahead
             return at
         if self.width > 1:
-            at += -(origin + at - self.base) % self.width
             high = at + 1 if self.encoding.endswith("le") else at
             return at + 2 if self.width == 2 and high < len(data) and data[high] in _LOW_SURROGATE else at
         return next((index + 1 for index in range(at, limit) if data[index] in _ALWAYS_WHOLE), at)

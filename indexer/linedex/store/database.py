@@ -21,6 +21,7 @@ CHECKPOINT_BYTES: Final = 16 << 20
 """Size of the write-ahead log at which the writer moves it into the file; automatic checkpoints are off because they
 would do it inside some reader's or writer's call."""
 _CACHE_KIB: Final = 32 << 10
+_GENERATION: Final = "generation"
 _BUSY_MS: Final = 5_000
 _LOST: Final = (apsw.CorruptError, apsw.NotADBError, apsw.CantOpenError, apsw.FullError, apsw.IOError)
 
@@ -34,13 +35,17 @@ class Sidecar:
         problem: why the stored index cannot be used, "" when it can.
     """
 
-    def __init__(self, path: Path, root: str) -> None:
-        """Open or create the sidecar at `path` for the folder `root`, as writer if no other process is.
+    def __init__(self, path: Path, root: str, *, read_only: bool = False) -> None:
+        """Open the sidecar at `path` for the folder `root`.
+
+        Args:
+            path: the file; it is made when it is not there.
+            root: the folder it is about.
+            read_only: make nothing and never write; otherwise write it unless another process does.
 
         Raises:
             OSError: its folder cannot be made.
         """
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path = path
         self.root = root
         self.problem = ""
@@ -50,10 +55,11 @@ class Sidecar:
         self._guard = threading.Lock()
         self._generation = 0
         self._write: apsw.Connection | None = None
-        self.writer = self._lock.acquire()
-        if self.writer:
-            self._prepare()
-        else:
+        self.writer = False
+        if not read_only:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.take_over()
+        if not self.writer:
             self.problem = self._fault()
 
     def _prepare(self) -> None:
@@ -61,10 +67,13 @@ class Sidecar:
             self._discard()
         self._write = self._connect(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
         self._write.execute("PRAGMA wal_autocheckpoint = 0")
+        self.problem = ""
         if not self._write.pragma("application_id"):
             with self._write:
                 self._write.execute(TABLES)
-                self._write.executemany("INSERT INTO meta VALUES(?, ?)", [*VERSIONS.items(), ("root", self.root)])
+                self._write.executemany(
+                    "INSERT INTO meta VALUES(?, ?)", [*VERSIONS.items(), ("root", self.root), (_GENERATION, "0")]
+                )
                 self._write.pragma("application_id", APPLICATION_ID)
         self.path.chmod(0o600)
 
@@ -89,10 +98,24 @@ class Sidecar:
                 return f"the index has another {key} version ({stored.get(key)}, this program writes {value})"
         return "" if stored.get("root") == self.root else f"the index belongs to {stored.get('root')}"
 
-    def look_again(self) -> None:
+    @property
+    def usable(self) -> bool:
+        """Whether there is an index that can be asked."""
+        return not self.problem and self.path.exists()
+
+    def look_again(self) -> bool:
         """For a process that does not write: find out whether the stored index can be used by now."""
-        if not self.writer:
-            self.problem = self._fault() if self.problem else ""
+        if self.problem:
+            self.problem = self._fault()
+        return self.usable
+
+    def take_over(self) -> bool:
+        """Become the writer if no other process is; return whether this one now is and was not before."""
+        if self.writer or not self._lock.acquire():
+            return False
+        self.writer = True
+        self._prepare()
+        return True
 
     def _connect(self, flags: int) -> apsw.Connection:
         db = apsw.Connection(str(self.path), flags=flags)
@@ -127,6 +150,7 @@ class Sidecar:
         """Give the writing connection inside one transaction, and move a long log into the file after it."""
         with self.write:
             yield self.write
+            self.write.execute("UPDATE meta SET value = value + 1 WHERE key = ?", (_GENERATION,))
         wal = self._side_files()[0]
         if wal.exists() and wal.stat().st_size > CHECKPOINT_BYTES:
             self.checkpoint()
@@ -168,9 +192,8 @@ class Sidecar:
         db: apsw.Connection = self._local.db
         return db
 
-    def rebuild(self, problem: str) -> None:
-        """Drop what is stored because of `problem` and begin anew; only the writer, only from the builder's thread."""
-        self.problem = problem
+    def rebuild(self) -> None:
+        """Drop what is stored and begin anew; only the writer, only from the builder's thread."""
         self._close_connections()
         self._discard()
         self._prepare()
@@ -195,6 +218,25 @@ class Sidecar:
             self.checkpoint(truncate=True)
         self._close_connections()
         self._lock.release()
+
+
+def stored_root(path: Path) -> str:
+    """Return the folder that the sidecar at `path` is about, "" when it cannot be read."""
+    try:
+        db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    except apsw.Error:
+        return ""
+    try:
+        return str(db.execute("SELECT value FROM meta WHERE key = 'root'").get or "")
+    except apsw.Error:
+        return ""
+    finally:
+        db.close()
+
+
+def generation(db: apsw.Connection) -> int:
+    """Return a number that is another one after each committed transaction."""
+    return int(db.execute("SELECT value FROM meta WHERE key = ?", (_GENERATION,)).get or 0)
 
 
 def unusable(error: apsw.Error) -> bool:

@@ -103,7 +103,7 @@ def index(folders: tuple[str, ...], verbose: bool) -> int:
             for line in summary(status, time.monotonic() - began):
                 screen.line(screen.text(line))
             if verbose:
-                for path, reason in places.skipped(target):
+                for path, reason in target.skipped():
                     screen.line(f"  skipped   {screen.path(path)}: {reason}")
             screen.flush()
     return 0

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Self
 
@@ -22,8 +21,7 @@ from linedex.files.roots import Root
 from linedex.index import Index
 from linedex.limits import Limits
 from linedex.model import RelPath
-from linedex.store.database import Sidecar
-from linedex.store.files import load
+from linedex.store.database import stored_root
 from linedex_server.config import Settings
 from linedex_server.workspace import languages_folder, make_private_folders, sidecar_path
 
@@ -92,7 +90,7 @@ class Places:
         around = self._around(real, is_folder=is_folder)
         root = around or (real if is_folder else real.parent)
         return Place(
-            self._index(root, lasting=around is not None),
+            self._index(root),
             _below(root, real),
             os.fsencode(path or ""),
             is_folder,
@@ -123,23 +121,18 @@ class Places:
         if not real.is_dir():
             raise NotAFolder(f"{path} is not a folder", "Name a folder to index; a single file needs no index.")
         make_private_folders(self._settings.state_dir, self.sidecar(real))
-        return self._index(real, lasting=True)
+        return self._index(real, read_only=False)
 
     def sidecar(self, root: Path) -> Path:
         """Return where the lasting index of `root` is or would be."""
         return sidecar_path(self._settings.state_dir, root)
 
-    def skipped(self, index: Index) -> Iterator[tuple[RelPath, str]]:
-        """Yield each file whose text is not in a lasting index, and why, in path order."""
-        store = Sidecar(self.sidecar(index.root), str(index.root))
-        try:
-            with store.reading() as db:
-                catalogue = load(db)
-        finally:
-            store.close()
-        for place in range(len(catalogue)):
-            if reason := catalogue.reason(place):
-                yield catalogue.path(place), reason
+    def all_indexed(self) -> Iterator[Index]:
+        """Yield the index of each folder that has been indexed and is still there, in order of their paths."""
+        stored = (stored_root(path) for path in (self._settings.state_dir / "indexes").glob("*/index.db"))
+        for root in sorted(Path(root) for root in stored if root):
+            if root.is_dir() and self.sidecar(root).exists():
+                yield self._index(root)
 
     def _around(self, real: Path, *, is_folder: bool) -> Path | None:
         """Return the innermost indexed folder that answers for `real`.
@@ -155,18 +148,15 @@ class Places:
                 return candidate
         return None
 
-    def _index(self, root: Path, *, lasting: bool) -> Index:
-        """Return the index of `root`; one that is not `lasting` leaves nothing behind when the command ends."""
+    def _index(self, root: Path, *, read_only: bool = True) -> Index:
+        """Return the index of `root`; only a command that builds it may write it, or leave anything behind."""
         if root not in self._open:
-            if lasting:
-                sidecar = self.sidecar(root)
-            else:
-                sidecar = Path(self._exits.enter_context(TemporaryDirectory(prefix="linedex-")), "index.db")
             index = Index(
                 root,
-                sidecar,
+                self.sidecar(root),
                 self._limits,
                 settings=self._settings.walk,
+                read_only=read_only,
                 added_languages=languages_folder(self._settings.state_dir),
             )
             self._exits.callback(index.close)

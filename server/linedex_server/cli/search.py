@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from linedex.answers import Coverage, CoverageReport, FileHits, OutputMode, SearchAnswer, SearchRequest
+from linedex.answers import Coverage, CoverageReport, FileHits, OutputMode, SearchRequest
 from linedex.errors import BadArgument, BadPattern, LinedexError
 from linedex.limits import Limits
 from linedex_server.cli.door import opened
@@ -30,11 +30,10 @@ from linedex_server.config import Settings
 from linedex_server.render.words import counted, coverage
 
 if TYPE_CHECKING:
-    from linedex.index import Index
     from linedex_server.cli.places import Place, Places
 
 NEXT_PAGES = 50_000
-"""Hits in each page after the first (about 50 MB). Each page looks at the files anew: 0.4 s for 43,000 of them."""
+"""Hits in each page after the first (about 50 MB)."""
 WHOLE_LINE = 1 << 20
 """Code points of a line printed on a pipe; what is longer is cut, and said to be."""
 PATIENCE_SECONDS = 1e9
@@ -75,7 +74,7 @@ class Search:
         """
         reports: list[CoverageReport] = []
         try:
-            for page in pages(place.index, replace(request, scope=place.scope)):
+            for page in place.index.pages(replace(request, scope=place.scope), NEXT_PAGES):
                 reports.append(page.coverage)
                 for found in page.files:
                     self._file(place.called(found.path), found)
@@ -139,16 +138,6 @@ class Search:
         if options.mode is OutputMode.COUNT:
             return CountWriter(self._screen, filename=self._filename)
         return LineWriter(self._screen, style)
-
-
-def pages(index: Index, request: SearchRequest) -> Iterator[SearchAnswer]:
-    """Yield every page of a search, asking for each when the one before it has been taken."""
-    while True:
-        answer = index.search(request)
-        yield answer
-        if not answer.cursor:
-            return
-        request = replace(request, cursor=answer.cursor, max_hits=NEXT_PAGES)
 
 
 def whole(reports: list[CoverageReport]) -> CoverageReport:

@@ -17,23 +17,28 @@ from linedex_server.render.status import status_lines
 @click.command(
     cls=TaughtCommand,
     examples=[
-        ("linedex status", "the index that answers for this folder"),
+        ("linedex status", "all indexed folders"),
         ("linedex status --json ~/work/project", "for a program"),
     ],
 )
 @click.argument("path", required=False, metavar="[DIR]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(path: str | None, as_json: bool) -> int:
-    """Say what is indexed and how far, for the folder around DIR (default: this one) that has been indexed."""
+    """Say what is indexed and how far: of every indexed folder, or of the one that answers for DIR."""
     settings = Settings.load()
     screen = Screen.of_stdout()
     with opened(settings) as places:
-        state = places.indexed(path).index.status()
+        indexes = [places.indexed(path).index] if path is not None else list(places.all_indexed())
+        states = [index.status() for index in indexes]
     if as_json:
-        screen.line(json.dumps(dataclasses.asdict(state), indent=2, ensure_ascii=True))
-    else:
+        told = [dataclasses.asdict(state) for state in states]
+        screen.line(json.dumps(told[0] if path is not None else {"indexes": told}, indent=2, ensure_ascii=True))
+        return 0
+    for state in states:
         for line in status_lines(state):
             screen.line(screen.text(line))
+    if not states:
+        screen.line("nothing is indexed yet; `linedex index DIR` does it")
     return 0
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from linedex.build.outliner import CrashPolicy, Outliner, prepare_worker, refusal, switched_off
+from linedex.build.crash_policy import CrashPolicy
+from linedex.build.outliner import Outliner, prepare_worker, refusal, switched_off
 from linedex.build.workers import Failure, FailureKind, Pool
 from linedex.content.symbols import Extraction, extract
 from linedex.limits import Limits

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from linedex.content.lines import LineEnds, LineIndex
@@ -30,6 +30,8 @@ def build(text: str, encoding: str, sizes: tuple[int, int, int], bom: bytes = b"
 
 
 @given(TEXTS, SIZES, st.sampled_from(["utf-8", "utf-16-le", "utf-16-be", "utf-32-le"]))
+@example("a\na", (5, 0, 5), "utf-32-le")
+@example("a\n", (5, 0, 5), "utf-32-le")
 def test_every_line_begins_in_the_block_that_is_named(text: str, sizes: tuple[int, int, int], encoding: str) -> None:
     bom = "\ufeff".encode(encoding)
     index, data = build(text, encoding, sizes, bom)

@@ -1,0 +1,274 @@
+"""The keeper of one root's index: its sidecar, the catalogue that queries start from, and the builder behind them.
+
+Promise: `catalogue` and `reading` are of a usable index or say that there is none; neither ever waits for a build. One
+process writes a sidecar. One that came second reads what the first commits, and takes over when the first is gone.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import apsw
+
+from linedex.answers import IndexStatus
+from linedex.build.crash_policy import CrashPolicy
+from linedex.build.progress import Progress
+from linedex.build.status import status_of
+from linedex.errors import IndexBusy
+from linedex.files.ignore import WalkSettings
+from linedex.files.roots import Root
+from linedex.limits import Limits
+from linedex.model import FileState, RelPath
+from linedex.store import files as file_rows
+from linedex.store.catalogue import Catalogue
+from linedex.store.database import Sidecar, generation, unusable
+from linedex.store.files import FileRow
+from linedex.store.look import Look, NewFile
+
+if TYPE_CHECKING:
+    from linedex.build.pipeline import Builder
+
+BACKGROUND = 19
+"""Niceness of workers nobody waits for."""
+_TELL_SECONDS = 0.1
+
+
+class Keeper:
+    """Keeps one index.
+
+    Attributes:
+        policy: which languages may be parsed.
+    """
+
+    def __init__(
+        self,
+        root: Root,
+        sidecar: Sidecar,
+        settings: WalkSettings,
+        limits: Limits,
+        *,
+        loose: bool = False,
+        added_languages: Path | None = None,
+    ) -> None:
+        """Read what `sidecar` holds; nothing is built before `start` or `build`.
+
+        Args:
+            root: the folder.
+            sidecar: where its index is stored.
+            settings: what of the folder belongs to it.
+            limits: sizes and times.
+            loose: whether only files that are named belong to it.
+            added_languages: the folder of languages a person added.
+        """
+        self.policy = CrashPolicy()
+        self._root = root
+        self._sidecar = sidecar
+        self._settings = settings
+        self._limits = limits
+        self._loose = loose
+        self._added_languages = added_languages
+        self._progress = Progress()
+        self._catalogue = Catalogue.empty()
+        self._generation = -1
+        self._lock = threading.Lock()
+        self._builder: Builder | None = None
+        self._thread: threading.Thread | None = None
+        self._started = False
+        self._wake = threading.Event()
+        self._idle = threading.Event()
+        self._idle.set()
+        self._closing = threading.Event()
+        self._named: list[FileRow] = []
+        self._load()
+
+    # what queries start from
+
+    def catalogue(self) -> Catalogue:
+        """Return the catalogue as it is now; what another process has written meanwhile is read first."""
+        if not self._sidecar.writer:
+            with self._lock:
+                if self._started and self._sidecar.take_over():
+                    self._load()
+                    self._begin()
+                elif self._sidecar.look_again() and self._changed_by_another():
+                    self._load()
+        return self._catalogue
+
+    @contextmanager
+    def reading(self) -> Iterator[apsw.Connection | None]:
+        """Give a connection to the index, of one moment; None when there is no usable one."""
+        if not self._sidecar.usable:
+            yield None
+            return
+        with self._sidecar.reading() as db:
+            yield db
+
+    def lost(self, error: apsw.Error) -> None:
+        """Hear that the index turned out to be damaged: answers come from the files, and the writer begins anew."""
+        self._sidecar.problem = f"the index is damaged ({error}); answers come from reading the files"
+        self._ask_for_build()
+
+    def learn(self, look: Look) -> None:
+        """Let the background index what a look showed to be new, changed or gone."""
+        if look.changed:
+            self._ask_for_build()
+
+    def learn_named(self, new: NewFile) -> None:
+        """Let the background index a large file that somebody named and that no walk meets."""
+        if self._thread is not None and new.stat.size > self._limits.large_file and (self._loose or new.ignored):
+            self._named.append(FileRow(new.key, new.stat, time.time_ns(), ignored=True))
+            self._ask_for_build()
+
+    def status(self, problems: tuple[str, ...] = ()) -> IndexStatus:
+        """Return the state of the index; `problems` are those of others, in sentences."""
+        catalogue = self.catalogue()
+        with self.reading() as db:
+            own = (self._sidecar.problem,) if self._sidecar.problem else ()
+            return status_of(self._root, catalogue, self._progress, db, self._sidecar, (*own, *problems))
+
+    def skipped(self) -> Iterator[tuple[RelPath, str]]:
+        """Yield the path of each file that is not indexed, and why, in path order."""
+        catalogue = self.catalogue()
+        for place in (catalogue.facts["state"] == FileState.SKIPPED).nonzero()[0].tolist():
+            yield catalogue.path(place), catalogue.reason(place)
+
+    # building
+
+    def start(self) -> None:
+        """Begin indexing in the background; returns at once. Changes that queries meet are then indexed too.
+
+        Without the right to write, begin as soon as the process that has it is gone.
+        """
+        if not self._started:
+            self._started = True
+            if self._sidecar.writer:
+                self._begin()
+
+    def _begin(self) -> None:
+        self._idle.clear()
+        self._wake.set()
+        self._thread = threading.Thread(target=self._work, name="index", daemon=True)
+        self._thread.start()
+
+    def build(self, progress: Callable[[IndexStatus], None] | None = None) -> IndexStatus:
+        """Bring the index up to date and return its state; `progress` is called about ten times a second meanwhile.
+
+        Raises:
+            IndexBusy: another process, or this one in the background, is writing this index.
+        """
+        if not self._sidecar.writer or self._started:
+            raise IndexBusy(
+                "The index is being written by another process.", "Wait for it; `linedex status` says what it is doing."
+            )
+        done = threading.Event()
+        teller = threading.Thread(target=self._tell, args=(progress, done), daemon=True) if progress else None
+        if teller:
+            teller.start()
+        try:
+            self._build_once(nice=0)
+        finally:
+            done.set()
+            if teller:
+                teller.join()
+        state = self.status()
+        if progress:
+            progress(state)
+        return state
+
+    def _tell(self, progress: Callable[[IndexStatus], None], done: threading.Event) -> None:
+        while not done.wait(_TELL_SECONDS):
+            progress(self.status())
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the background has nothing to do; return whether that came true within `timeout` seconds."""
+        return self._idle.wait(timeout)
+
+    def close(self) -> None:
+        """End indexing at the next commit and close the sidecar; what is half done goes on at the next start."""
+        self._closing.set()
+        if self._builder is not None:
+            self._builder.stop()
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._sidecar.close()
+
+    def _ask_for_build(self) -> None:
+        if self._thread is not None and not self._closing.is_set():
+            self._idle.clear()
+            self._wake.set()
+
+    def _work(self) -> None:
+        while not self._closing.is_set():
+            self._wake.wait()
+            if self._closing.is_set():
+                return
+            self._wake.clear()
+            self._build_once(nice=BACKGROUND)
+            if not self._wake.is_set():
+                self._idle.set()
+
+    def _build_once(self, *, nice: int) -> None:
+        """Run one build; an index that is found to be damaged is begun anew, once."""
+        for attempt in (1, 2):
+            try:
+                if self._sidecar.problem:
+                    self._rebuild()
+                builder = self._made_builder()
+                named, self._named = self._named, []
+                for row in named:
+                    if row.key not in self._catalogue.places_by_key:
+                        builder.add(self._catalogue, row)
+                builder.build(self._catalogue, walk=not self._loose, nice=nice)
+            except apsw.Error as error:
+                if attempt == 2 or not unusable(error):
+                    raise
+                self._sidecar.problem = str(error)
+            else:
+                return
+
+    def _rebuild(self) -> None:
+        self._sidecar.rebuild()
+        self._publish(Catalogue.empty())
+        self._builder = None
+
+    def _made_builder(self) -> Builder:
+        if self._builder is None:
+            # 100 ms that a process which only reads need not wait for
+            from linedex.build.pipeline import Builder  # noqa: PLC0415
+
+            self._builder = Builder(
+                *(self._root, self._sidecar, self._settings, self._limits, self._progress),
+                *(self._publish, self.policy, self._added_languages),
+            )
+            if self._closing.is_set():
+                self._builder.stop()
+        return self._builder
+
+    def _publish(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+
+    # the stored state
+
+    def _load(self) -> None:
+        """Read the stored catalogue; one that cannot be read counts as empty."""
+        if not self._sidecar.usable:
+            self._catalogue = Catalogue.empty()
+            return
+        try:
+            with self._sidecar.reading() as db:
+                self._generation = generation(db)
+                self._catalogue = file_rows.load(db)
+        except apsw.Error as error:
+            if not unusable(error):
+                raise
+            self._sidecar.problem = f"the index is damaged ({error})"
+
+    def _changed_by_another(self) -> bool:
+        with self._sidecar.reading() as db:
+            return generation(db) != self._generation
