@@ -83,7 +83,8 @@ def machine() -> str:
         ),
         platform.processor(),
     )
-    return f"{os.cpu_count()} cores ({model}), {platform.system()} {platform.release()}, Python {platform.python_version()}"
+    system = f"{platform.system()} {platform.release()}"
+    return f"{os.cpu_count()} cores ({model}), {system}, Python {platform.python_version()}"
 
 
 def write_result(name: str, text: str) -> Path:

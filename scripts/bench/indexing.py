@@ -103,8 +103,8 @@ def main() -> None:
             ),
             f"Seen {status['files']:,} files: {status['indexed']:,} indexed, skipped: {skipped}.",
             (
-                f"Signatures {status['signature_bytes'] / status['text_bytes']:.1%} of {status['text_bytes']:,} bytes of "
-                f"text; sidecar {status['sidecar_bytes']:,} bytes with {status['symbols']:,} symbols."
+                f"Signatures {status['signature_bytes'] / status['text_bytes']:.1%} of {status['text_bytes']:,} bytes "
+                f"of text; sidecar {status['sidecar_bytes']:,} bytes with {status['symbols']:,} symbols."
             ),
         ]
     )

@@ -87,9 +87,9 @@ class LineEnds:
             if (origin + found - self.base) % self.width == 0:
                 return found + self.width, True
             found += 1
-        return self._character_boundary(data, origin, at, limit), False
+        return self._character_boundary(data, at, limit), False
 
-    def _character_boundary(self, data: bytes, origin: int, at: int, limit: int) -> int:
+    def _character_boundary(self, data: bytes, at: int, limit: int) -> int:
         if self.encoding == "utf-8":
             for ahead in range(4):
                 if at + ahead >= len(data) or data[at + ahead] & 0xC0 != 0x80:

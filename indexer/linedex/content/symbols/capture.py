@@ -21,8 +21,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import tree_sitter as ts
@@ -116,36 +115,27 @@ class _Source:
     def parsed(self) -> None:
         self._step = _PREDICATE_STEP
 
-    def release(self) -> None:
-        self._text = b""
 
-
-@contextmanager
-def parsed(text: bytes, grammar: Grammar, seconds: float) -> Iterator[ts.Node]:
-    """Give the root of the text's syntax tree for the time of the block; its nodes have no text afterwards.
+def parse(text: bytes, grammar: Grammar, seconds: float) -> ts.Node:
+    """Return the root of the text's syntax tree.
 
     Raises:
         ParseTimeout: it took longer than `seconds` of processor time.
     """
     parser = grammar.parser
     if len(text) <= _CALLBACK_BYTES:
-        yield parser.parse(text).root_node
-        return
+        return parser.parse(text).root_node
     source = _Source(text)
     # processor time: on a busy machine a niced worker's wall clock would refuse honest files
     deadline = time.thread_time() + seconds
     try:
-        try:
-            tree = parser.parse(source, progress_callback=lambda _byte, _error: time.thread_time() > deadline)
-        except ValueError as error:  # "Parsing failed" is how a cancelled parse ends
-            raise ParseTimeout from error
-        finally:
-            parser.reset()
-        source.parsed()
-        yield tree.root_node
+        tree = parser.parse(source, progress_callback=lambda _byte, _error: time.thread_time() > deadline)
+    except ValueError as error:  # "Parsing failed" is how a cancelled parse ends
+        raise ParseTimeout from error
     finally:
-        # tree-sitter 0.26.1 never lets go of a read callback: with its text, a worker grew by 11 KB a file
-        source.release()
+        parser.reset()
+    source.parsed()
+    return tree.root_node
 
 
 def self_test() -> None:
@@ -159,13 +149,13 @@ def self_test() -> None:
     grammar = load_grammar("json", full=True)
     text = b"[" * (2 * _CALLBACK_BYTES)
     try:
-        with parsed(text, grammar, 0.0):
-            raise RuntimeError("a parse could not be cancelled")
+        parse(text, grammar, 0.0)
     except ParseTimeout:
         pass
+    else:
+        raise RuntimeError("a parse could not be cancelled")
     small = b'{"key": 1}'
-    with parsed(small, grammar, 1.0) as root:
-        rows = read_symbols(small, root, grammar).rows
+    rows = read_symbols(small, parse(small, grammar, 1.0), grammar).rows
     if len(rows) != 1:
         raise RuntimeError("a query did not find what it should")
 

@@ -12,7 +12,7 @@ import tree_sitter as ts
 
 from linedex.content.symbols.arrange import arrange
 from linedex.content.symbols.c_macros import Masked, mask_c, mask_cpp, unmask_starts
-from linedex.content.symbols.capture import Found, ParseTimeout, QueryOverflow, parsed, read_keys, read_symbols
+from linedex.content.symbols.capture import Found, ParseTimeout, QueryOverflow, parse, read_keys, read_symbols
 from linedex.content.symbols.grammars import BadQuery, LanguageSpec, has_outline, load_grammar, spec_of
 from linedex.content.symbols.kinds import UNSTORED
 from linedex.content.symbols.line_heads import HEADS, c_heads, line_heads
@@ -95,11 +95,10 @@ def _find(
     except (LinedexError, BadQuery, ts.QueryError) as error:  # an added language, damaged since
         raise _NotOutlined(f"not outlined: {error}", SkipReason.NO_LANGUAGE) from error
     try:
-        with parsed(masked.text, grammar, limits.parse_seconds) as root:
-            if spec.data:
-                return read_keys(text, root, grammar, limits.data_keys)
-            found = read_symbols(text, root, grammar, masked.names)
-            lost = root.has_error
+        root = parse(masked.text, grammar, limits.parse_seconds)
+        if spec.data:
+            return read_keys(text, root, grammar, limits.data_keys)
+        found = read_symbols(text, root, grammar, masked.names)
     except ParseTimeout as error:
         note = f"not outlined: parsing took over {limits.parse_seconds:g} s"
         raise _NotOutlined(note, SkipReason.OVER_BUDGET) from error
@@ -108,9 +107,9 @@ def _find(
     if spec.masks:
         unmask_starts(text, masked.text, lines.starts, found.rows)
         found.rows += define_rows(text, lines, found)
-    if lost and spec.masks == "c":
+    if root.has_error and spec.masks == "c":
         found.recover(c_heads(text, lines, found))
-    elif lost and language in HEADS:
+    elif root.has_error and language in HEADS:
         found.recover(line_heads(text, language, found))
     return found, False
 
