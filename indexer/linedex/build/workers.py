@@ -30,7 +30,7 @@ _BATCHES_A_WORKER = 2
 _STARTS = 3
 """So many starts may fail in a row before the pool gives up on starting processes."""
 _RESIDENT_SHARE = 0.16
-"""A worker whose memory is over this share of `memory_bytes` after a batch is replaced: allocators give little back, and
+"""A worker whose memory is over this share of `memory_bytes` after a batch is replaced: allocators give little back and
 tree-sitter 0.26.1 never frees the pieces of text that a read callback returned, 11 KB a file of the Linux tree."""
 
 
