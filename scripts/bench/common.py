@@ -20,7 +20,7 @@ from mcp import Client, StdioServerParameters
 REPOSITORY = Path(__file__).resolve().parents[2]
 RESULTS = REPOSITORY / "docs" / "benchmarks"
 LINEDEX = str(REPOSITORY / "scripts" / "linedex")
-_COVERAGE = re.compile(r"; ([\d,.]+) ms(?: after ([\d,.]+) ms checking files)?")
+_COVERAGE = re.compile(r"; ([\d,.]+) ms(?: \+ ([\d,.]+) ms to check)?")
 
 
 @asynccontextmanager

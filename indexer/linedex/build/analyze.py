@@ -17,12 +17,13 @@ from linedex.content import languages
 from linedex.content.folding import fold, utf8_text
 from linedex.content.grams import (
     BLOCK_GRAM,
-    FILE_GRAM,
+    FILE_GRAMS,
     MAX_BITS,
     Bits,
     column,
     hash_grams,
-    starting_bits,
+    most_bits,
+    scatter,
 )
 from linedex.content.lines import LineEnds, cut_blocks, cut_ranges
 from linedex.content.symbols import has_outline
@@ -36,8 +37,10 @@ from linedex.model import FileId, FileState, Fingerprint, RelPath, SkipReason, T
 from linedex.store.files import TextFacts
 from linedex.store.signatures import BlockColumns
 
-FILE_SPARSE = 0.15
+FILE_SPARSE = 0.18
 """A file's column is halved while its load is under this."""
+BLOCK_SPARSE = 0.15
+"""A run of blocks likewise."""
 BLOCK_BITS = 15
 """Size of a block's column as it is made; the writer halves whole runs."""
 _EDGE_FOR_LANGUAGE = 4096
@@ -95,7 +98,7 @@ class ReadRange:
         format: how it spells text.
         start: first byte.
         end: byte after the last.
-        trigrams: whether the trigrams of the range are wanted too.
+        whole: whether the bits that the range gives to the column of the whole file are wanted too.
         limits: sizes.
     """
 
@@ -106,16 +109,16 @@ class ReadRange:
     format: TextFormat
     start: int
     end: int
-    trigrams: bool
+    whole: bool
     limits: Limits
 
 
 @dataclass(frozen=True, slots=True)
 class RangeRead:
-    """The blocks of a range, None when the file has changed meanwhile; `trigrams` is a packed column or None."""
+    """The blocks of a range, None when the file has changed meanwhile; `whole` is a packed column or None."""
 
     blocks: BlockColumns | None
-    trigrams: Bits | None
+    whole: Bits | None
 
 
 def read_files(job: ReadFiles) -> FilesRead:
@@ -207,13 +210,13 @@ def _survey_large(descriptor: int, file: FileId, path: RelPath, seen: int, limit
 
 def _columns(folded: list[tuple[FileId, bytes]]) -> tuple[tuple[FileId, int, Bits], ...]:
     # one call of numpy for the batch: on small files its fixed cost would weigh more than the work
-    hashes = hash_grams(b"".join(text for _, text in folded), FILE_GRAM)
+    joined = b"".join(text for _, text in folded)
+    hashes = [(gram, hash_grams(joined, gram)) for gram in FILE_GRAMS]
     columns = []
     start = 0
     for file, text in folded:
-        count = max(0, len(text) - FILE_GRAM + 1)
-        bits, packed = column(hashes[start : start + count], bits=starting_bits(len(text)), sparse=FILE_SPARSE)
-        columns.append((file, bits, packed))
+        own = [part[start : start + max(0, len(text) - gram + 1)] for gram, part in hashes]
+        columns.append((file, *column(own, bits=most_bits(len(text)), sparse=FILE_SPARSE)))
         start += len(text)
     return tuple(columns)
 
@@ -244,7 +247,7 @@ def _blocks(job: ReadRange, data: bytes, beyond: bytes) -> RangeRead:
     ends = LineEnds.of(job.format)
     inside = replace(job.format, bom=0)
     starts, line_ends, ended, columns = [], [], [], []
-    seen = np.zeros(1 << MAX_BITS, np.bool_) if job.trigrams else None
+    seen = np.zeros(1 << MAX_BITS, np.bool_) if job.whole else None
     for low, high, line_end in cut_blocks(data, job.start, ends, job.limits):
         block = data[low:high]
         starts.append(job.start + low)
@@ -253,9 +256,10 @@ def _blocks(job: ReadRange, data: bytes, beyond: bytes) -> RangeRead:
         if not line_end:
             block += data[high : high + _OVERLAP] or beyond
         folded = fold(utf8_text(block, inside))
-        columns.append(column(hash_grams(folded, BLOCK_GRAM), bits=BLOCK_BITS, sparse=0)[1])
+        columns.append(column([hash_grams(folded, BLOCK_GRAM)], bits=BLOCK_BITS, sparse=0)[1])
         if seen is not None:
-            seen[(hash_grams(folded, FILE_GRAM) >> np.uint32(32 - MAX_BITS)).astype(np.intp)] = True
+            for gram in FILE_GRAMS:
+                scatter(hash_grams(folded, gram), seen)
     blocks = BlockColumns(
         np.array(starts, np.int64),
         np.array(line_ends, np.int64),
@@ -266,14 +270,14 @@ def _blocks(job: ReadRange, data: bytes, beyond: bytes) -> RangeRead:
     return RangeRead(blocks, None if seen is None else np.packbits(seen))
 
 
-def whole_column(trigrams: Bits | None) -> tuple[int, Bits]:
-    """Return the column of a large file as a whole, made of the trigrams of its ranges.
+def whole_column(bits_set: Bits | None) -> tuple[int, Bits]:
+    """Return the column of a large file as a whole, made of what its ranges gave to it.
 
-    Without trigrams it is a column that every query passes, so that its blocks decide.
+    Without that it is a column that every query passes, so that its blocks decide.
     """
-    if trigrams is None:
+    if bits_set is None:
         return 8, np.full(1 << 5, 0xFF, np.uint8)
-    present = np.unpackbits(trigrams).astype(np.bool_)
+    present = np.unpackbits(bits_set).astype(np.bool_)
     bits = MAX_BITS
     while bits > 8 and np.count_nonzero(present) < FILE_SPARSE * (1 << bits):
         present = present[0::2] | present[1::2]

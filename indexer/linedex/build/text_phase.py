@@ -16,7 +16,7 @@ import numpy as np
 
 from linedex.answers import Phase
 from linedex.build.analyze import (
-    FILE_SPARSE,
+    BLOCK_SPARSE,
     FilesRead,
     LargeFile,
     RangeRead,
@@ -38,8 +38,8 @@ from linedex.store.database import Sidecar
 from linedex.store.files import TextFacts
 from linedex.store.signatures import BlockWriter, ColumnWriter, repack
 
-_TRIGRAM_LIMIT = 64 << 20
-"""Past this size the trigrams of a file say nothing any more, and its blocks decide alone."""
+_WHOLE_LIMIT = 64 << 20
+"""Past this size a column of the whole file says nothing any more, and its blocks decide alone."""
 
 
 _FilesPool: TypeAlias = Pool[ReadFiles, FilesRead] | InlinePool[ReadFiles, FilesRead]
@@ -62,7 +62,7 @@ class _Large:
     blocks: BlockWriter
     early: dict[int, RangeRead] = field(default_factory=dict)
     next_range: int = 0
-    trigrams: Bits | None = None
+    whole: Bits | None = None
 
 
 class TextPhase:
@@ -202,7 +202,7 @@ class TextPhase:
         file = plan.facts.file
         with self._sidecar.transaction() as db:
             file_rows.forget_content(db, [file])
-        going = _Large(BlockWriter(db, file, sparse=FILE_SPARSE))
+        going = _Large(BlockWriter(db, file, sparse=BLOCK_SPARSE))
         numbers = {start: number for number, (start, _) in enumerate(plan.ranges)}
         for job, outcome in pool.run([self._range_job(plan, start, end)] for start, end in plan.ranges):
             if isinstance(outcome, Failure) or outcome.blocks is None or self._stop.is_set():
@@ -216,15 +216,15 @@ class TextPhase:
                 self._drain(going)
         with self._sidecar.transaction():
             lines = going.blocks.finish()
-        self._columns.add(file, *whole_column(going.trigrams))
+        self._columns.add(file, *whole_column(going.whole))
         self._add(replace(plan.facts, lines=lines))
         self._commit_if_due()
 
     def _range_job(self, plan: LargeFile, start: int, end: int) -> ReadRange:
         facts = plan.facts
-        trigrams = facts.fingerprint.size <= _TRIGRAM_LIMIT
+        whole = facts.fingerprint.size <= _WHOLE_LIMIT
         return ReadRange(
-            *(self._root, facts.file, plan.path, facts.fingerprint, facts.format, start, end, trigrams, self._limits)
+            *(self._root, facts.file, plan.path, facts.fingerprint, facts.format, start, end, whole, self._limits)
         )
 
     @staticmethod
@@ -232,6 +232,6 @@ class TextPhase:
         while (ready := going.early.pop(going.next_range, None)) is not None:
             assert ready.blocks is not None
             going.blocks.add(ready.blocks)
-            if ready.trigrams is not None:
-                going.trigrams = ready.trigrams if going.trigrams is None else going.trigrams | ready.trigrams
+            if ready.whole is not None:
+                going.whole = ready.whole if going.whole is None else going.whole | ready.whole
             going.next_range += 1

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
 import re
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +18,8 @@ from linedex.query.globs import glob_pattern
 from linedex.query.verify import Entry
 from linedex.store.catalogue import Catalogue, is_hidden, key_path
 from linedex.store.look import Look, NewFile
+
+_CHUNK = 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +45,31 @@ class Scope:
         """The catalogue the look was made against."""
         return self.look.catalogue
 
-    def entries(self, passing: npt.NDArray[np.bool_]) -> list[Entry]:
-        """Return the files to verify in path order: those that pass, and all that must be read.
+    def entries(self, passing: npt.NDArray[np.bool_], start: bytes = b"") -> Iterator[Entry]:
+        """Yield the files to verify in path order: those that pass, and all that must be read.
 
         Args:
             passing: for each known file of the look, whether the index lets it pass.
+            start: key of the first file that is wanted.
         """
-        places = np.flatnonzero((self.indexed & passing) | self.scanned)
-        current = self.look.current[places].tolist()
-        keys, low = self.catalogue.keys, self.look.low
-        known = [Entry(keys[low + at], low + at, now) for at, now in zip(places.tolist(), current, strict=True)]
+        known = self._known_entries(passing, start)
         if not self.new:
             return known
-        return sorted(known + [Entry(new.key, -1, current=False) for new in self.new], key=lambda entry: entry.key)
+        new = (Entry(file.key) for file in self.new if file.key >= start)
+        return heapq.merge(known, new, key=lambda entry: entry.key)
+
+    def _known_entries(self, passing: npt.NDArray[np.bool_], start: bytes) -> Iterator[Entry]:
+        low, keys = self.look.low, self.catalogue.keys
+        wanted = (self.indexed & passing) | self.scanned
+        wanted[: max(0, bisect_left(keys, start, low, self.look.high) - low)] = False
+        places = np.flatnonzero(wanted)
+        # a page needs few of many candidates, so they are made a few at a time
+        for at in range(0, len(places), _CHUNK):
+            chunk = places[at : at + _CHUNK]
+            rows = self.catalogue.facts[low + chunk]
+            stats = zip(*(rows[name].tolist() for name in ("inode", "size", "mtime_ns", "ctime_ns")), strict=True)
+            for place, known, stat in zip(chunk.tolist(), self.indexed[chunk].tolist(), stats, strict=True):
+                yield Entry(keys[low + place], low + place, stat if known else None)
 
 
 def scope_of(look: Look, request: SearchRequest) -> Scope:

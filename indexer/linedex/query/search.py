@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
-from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import apsw
@@ -24,7 +24,7 @@ from linedex.answers import (
     SearchAnswer,
     SearchRequest,
 )
-from linedex.content.grams import FILE_GRAM
+from linedex.content.grams import FILE_GRAMS
 from linedex.errors import BadArgument, LinedexError
 from linedex.files.roots import Root
 from linedex.limits import Limits
@@ -33,7 +33,7 @@ from linedex.query import cursor as cursors
 from linedex.query.candidates import candidate_files
 from linedex.query.cursor import Cursor
 from linedex.query.enclosing import breadcrumbs
-from linedex.query.gram_query import Op
+from linedex.query.gram_query import Op, both
 from linedex.query.plan import plan_request
 from linedex.query.scope import scope_of
 from linedex.query.verify import FIRST_PLACE, Entry, Verifier
@@ -78,14 +78,12 @@ class Search:
         self._cursor = cursors.decode(request)
         self._verifier = Verifier(root, look.catalogue, self._db, request, limits, self._deadline)
         self._scope = scope_of(look, request)
-        self._plan = plan_request(request, FILE_GRAM, whole_files=True)
+        self._plan = both(plan_request(request, gram, whole_files=True) for gram in FILE_GRAMS)
 
     def run(self) -> SearchAnswer:
         """Return one page of the answer."""
         passing, narrowed = self._passing()
-        entries = self._scope.entries(passing)
-        if self._cursor is not None:
-            entries = entries[bisect_left(entries, self._cursor.key, key=lambda entry: entry.key) :]
+        entries = self._scope.entries(passing, self._cursor.key if self._cursor is not None else b"")
         page = _Page()
         match self._request.mode:
             case OutputMode.MATCHES:
@@ -134,7 +132,7 @@ class Search:
         cursor.check(now.inode, now.size)
         return cursor.line, cursor.place
 
-    def _collect_hits(self, entries: list[Entry], page: _Page) -> None:
+    def _collect_hits(self, entries: Iterator[Entry], page: _Page) -> None:
         room = self._request.max_hits
         characters = self._request.max_characters or sys.maxsize
         for entry in entries:
@@ -165,13 +163,13 @@ class Search:
 
     def _with_breadcrumbs(self, entry: Entry, hits: list[Hit]) -> tuple[Hit, ...]:
         """Name the symbols around hits, only where the stored symbols are of the bytes that were matched."""
-        if not self._request.breadcrumbs or self._db is None or not entry.current or entry.place < 0:
+        if not self._request.breadcrumbs or self._db is None or entry.known is None:
             return tuple(hits)
         file = FileId(int(self._look.catalogue.facts["id"][entry.place]))
         around = breadcrumbs(self._db, file, [hit.line for hit in hits])
         return tuple(replace(hit, breadcrumb=around.get(hit.line, "")) for hit in hits)
 
-    def _collect_files(self, entries: list[Entry], page: _Page) -> None:
+    def _collect_files(self, entries: Iterator[Entry], page: _Page) -> None:
         for entry in entries:
             if self._out_of_time(page, entry):
                 return
@@ -183,7 +181,7 @@ class Search:
                 page.files.append(FileHits(key_path(entry.key), ()))
                 page.matched_files = page.hits = len(page.files)
 
-    def _count(self, entries: list[Entry], page: _Page) -> None:
+    def _count(self, entries: Iterator[Entry], page: _Page) -> None:
         for entry in entries:
             if self._out_of_time(page, entry):
                 return

@@ -19,12 +19,11 @@ from linedex.content.folding import lf_text
 from linedex.content.grams import BLOCK_GRAM
 from linedex.content.lines import LineEnds, Reader
 from linedex.errors import LinedexError, NotAFile, NotFound
-from linedex.files import fingerprint as fingerprints
 from linedex.files import text_format
 from linedex.files.names import display
 from linedex.files.roots import Root
 from linedex.limits import Limits
-from linedex.model import Change, FileId, FileState, LineNumber, SkipReason, TextFormat
+from linedex.model import FileId, LineNumber, SkipReason, TextFormat
 from linedex.query import excerpt
 from linedex.query.candidates import candidate_blocks
 from linedex.query.engines import PatternTimedOut
@@ -41,11 +40,17 @@ FIRST_PLACE = (0, 1)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file to be verified: its key, its place in the catalogue (-1 if new), and whether its row is current."""
+    """A file to be verified.
+
+    Attributes:
+        key: its key.
+        place: its place in the catalogue, -1 when it is new.
+        known: the stat (inode, size, mtime and ctime in ns) at which the index knows its text, None when it does not.
+    """
 
     key: bytes
-    place: int
-    current: bool
+    place: int = -1
+    known: tuple[int, int, int, int] | None = None
 
 
 @dataclass
@@ -218,11 +223,9 @@ class Verifier:
 
     def _known(self, entry: Entry, status: os.stat_result) -> TextFormat | None:
         """Return how the file spells text if the index knows its present bytes."""
-        if entry.place < 0 or not entry.current or self._catalogue.facts["state"][entry.place] != FileState.INDEXED:
+        if entry.known != (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns):
             return None
-        stored = self._catalogue.fingerprint(entry.place)
-        same = fingerprints.change(stored, fingerprints.from_stat(status)) is Change.UNCHANGED
-        return self._catalogue.format(entry.place) if same else None
+        return self._catalogue.format(entry.place)
 
     def _large_pieces(
         self,
