@@ -2,7 +2,7 @@
 """Time `linedex index` beside `cindex -reset` (Debian's codesearch), in turn, both warm; and weigh memory and sidecar.
 
 The text phase is what the two have in common; linedex's symbols come on top and are shown by themselves. Memory is the
-sum over all its processes, sampled every 50 ms: proportional set size, so that shared pages count once.
+sum over all its processes, sampled every 200 ms: proportional set size, so that shared pages count once.
 
     scripts/bench/indexing.py /usr/src/linux-source-6.1 --runs 3 --write
 """
@@ -51,7 +51,7 @@ def index(root: Path, state: Path) -> tuple[dict[str, object], int, float]:
             peak = max(peak, sum(map(resident, family(process.pid))))
         except OSError:
             continue
-        time.sleep(0.05)
+        time.sleep(0.2)
     wall = time.perf_counter() - began
     if process.returncode:
         raise SystemExit(f"linedex index failed with {process.returncode}")

@@ -209,15 +209,10 @@ def _survey_large(descriptor: int, file: FileId, path: RelPath, seen: int, limit
 
 
 def _columns(folded: list[tuple[FileId, bytes]]) -> tuple[tuple[FileId, int, Bits], ...]:
-    # one call of numpy for the batch: on small files its fixed cost would weigh more than the work
-    joined = b"".join(text for _, text in folded)
-    hashes = [(gram, hash_grams(joined, gram)) for gram in FILE_GRAMS]
     columns = []
-    start = 0
     for file, text in folded:
-        own = [part[start : start + max(0, len(text) - gram + 1)] for gram, part in hashes]
-        columns.append((file, *column(own, bits=most_bits(len(text)), sparse=FILE_SPARSE)))
-        start += len(text)
+        hashes = [hash_grams(text, gram) for gram in FILE_GRAMS]
+        columns.append((file, *column(hashes, bits=most_bits(len(text)), sparse=FILE_SPARSE)))
     return tuple(columns)
 
 
