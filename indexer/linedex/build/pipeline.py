@@ -16,7 +16,7 @@ from linedex.answers import Phase
 from linedex.build.crash_policy import CrashPolicy
 from linedex.build.progress import Progress
 from linedex.build.symbol_phase import SymbolPhase
-from linedex.build.sync import Difference, difference
+from linedex.build.sync import Difference, difference, named_difference
 from linedex.build.text_phase import TextPhase
 from linedex.files.fingerprint import suspects
 from linedex.files.ignore import WalkSettings
@@ -74,7 +74,7 @@ class Builder:
             nice: how much the workers yield to other processes, 0 to 19.
         """
         catalogue = self._build_once(catalogue, walk=walk, nice=nice)
-        if walk and not self._stop.is_set() and _just_changed(catalogue) and not self._stop.wait(_TICK_SECONDS):
+        if not self._stop.is_set() and _just_changed(catalogue) and not self._stop.wait(_TICK_SECONDS):
             # a file written in the clock tick of its reading would be read by every query until it is read again
             catalogue = self._build_once(catalogue, walk=walk, nice=nice)
         return catalogue
@@ -82,6 +82,8 @@ class Builder:
     def _build_once(self, catalogue: Catalogue, *, walk: bool, nice: int) -> Catalogue:
         if walk:
             catalogue = self._list(catalogue)
+        else:
+            catalogue = self._learn(catalogue, named_difference(self._root, catalogue, range(len(catalogue))))
         name = os.fsdecode(self._root.path)
         parts = (name, self._sidecar, self._limits, self._progress, self._publish, self._stop, nice)
         if not self._stop.is_set():

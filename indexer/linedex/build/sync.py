@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import stat
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from linedex.errors import NotFound
-from linedex.files.fingerprint import from_stat, suspects
+from linedex.errors import LinedexError, NotFound
+from linedex.files.fingerprint import from_stat, is_racy, suspects
 from linedex.files.ignore import IgnoreRules, WalkSettings
 from linedex.files.names import display
 from linedex.files.roots import Root
@@ -75,28 +76,55 @@ def difference(root: Root, settings: WalkSettings, catalogue: Catalogue) -> Diff
     found, met = _look(root, settings, catalogue, RelPath(b""))
     seen = time.time_ns()
     facts = catalogue.facts
-    stale = ~found.current & ~found.gone
-    by_place = dict(zip(met.places, met.stats, strict=True))
-    changed = tuple(
-        (int(facts["id"][place]), Fingerprint(int(facts["device"][place]), *by_place[place]), seen)
-        for place in np.flatnonzero(stale).tolist()
-        if facts["state"][place] != FileState.PENDING
-    )
-    # a file that somebody named although rules ignore it is no part of the walk; it goes when it is gone
-    gone = np.flatnonzero(found.gone & ~facts["ignored"])
+    stats = dict(zip(met.places, met.stats, strict=True))
+    stale = np.flatnonzero(~found.current & ~found.gone & ~facts["ignored"] & (facts["state"] != FileState.PENDING))
+    changed = [_restated(catalogue, place, stats[place], seen) for place in stale.tolist()]
+    named = named_difference(root, catalogue, np.flatnonzero(facts["ignored"]).tolist())
     met_folders = {folder.key for folder in met.folders}
     known_folders = set(catalogue.folder_keys)
     return Difference(
         tuple(folder for folder in met.folders if folder.key not in known_folders),
         tuple(FileRow(new.key, new.stat, seen, new.ignored) for new in found.new),
-        changed,
-        tuple(facts["id"][gone].tolist()),
+        (*changed, *named.changed),
+        (*facts["id"][found.gone & ~facts["ignored"]].tolist(), *named.gone),
         tuple(
             folder
             for key, folder in zip(catalogue.folder_keys, catalogue.folder_facts["id"].tolist(), strict=True)
             if key not in met_folders
         ),
     )
+
+
+def named_difference(root: Root, catalogue: Catalogue, places: Iterable[int]) -> Difference:
+    """Return what the catalogue has to learn of files that no walk meets, because only somebody's naming them counts.
+
+    Args:
+        root: where they are.
+        catalogue: what is known of them.
+        places: which of its files.
+    """
+    changed, gone = [], []
+    for place in places:
+        row = catalogue.facts[place]
+        try:
+            status = root.stat(catalogue.path(place))
+        except LinedexError:
+            gone.append(int(row["id"]))
+            continue
+        now = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        known = catalogue.fingerprint(place)
+        same = now == (known.inode, known.size, known.mtime_ns, known.ctime_ns)
+        if row["state"] != FileState.PENDING and not (same and not is_racy(known, int(row["seen_ns"]))):
+            changed.append(_restated(catalogue, place, now, time.time_ns()))
+    return Difference(changed=tuple(changed), gone=tuple(gone))
+
+
+def _restated(
+    catalogue: Catalogue, place: int, stat_key: tuple[int, int, int, int], seen: int
+) -> tuple[int, Fingerprint, int]:
+    """Return id, present stat and time of the look of a file whose bytes are not those the index knows."""
+    row = catalogue.facts[place]
+    return int(row["id"]), Fingerprint(int(row["device"]), *stat_key), seen
 
 
 def _look(root: Root, settings: WalkSettings, catalogue: Catalogue, scope: RelPath) -> tuple[Look, _Met]:

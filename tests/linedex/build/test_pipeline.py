@@ -10,18 +10,15 @@ import tempfile
 import time
 from pathlib import Path
 
-import apsw
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linedex.answers import Phase, SearchRequest
-from linedex.build.check import columns_by_file
+from linedex.build.contents import contents
 from linedex.errors import IndexBusy
 from linedex.index import Index
 from linedex.limits import Limits
-from linedex.store import files as file_rows
-from linedex.store import signatures, symbols
 from linedex.store.schema import VERSIONS
 
 TINY = Limits(
@@ -33,34 +30,6 @@ TINY = Limits(
     commit_bytes=200,
     workers=0,
 )
-
-
-def contents(sidecar: Path) -> dict[bytes, object]:
-    """Return all that a sidecar says of each file, ids and times left out."""
-    db = apsw.Connection(str(sidecar), flags=apsw.SQLITE_OPEN_READONLY)
-    try:
-        catalogue = file_rows.load(db)
-        columns = columns_by_file(db)
-        rows = {
-            row[0]: row[1:]
-            for row in db.execute(
-                "SELECT id, size, head, tail, state, reason, encoding, bom, newline, final_newline, language, lines,"
-                " ignored, symbol_state, symbol_note FROM files"
-            )
-        }
-        told: dict[bytes, object] = {}
-        for place, file in enumerate(catalogue.facts["id"].tolist()):
-            blocks = [_block_run(db, run) for run in signatures.block_runs(db, file)]
-            told[catalogue.path(place)] = (rows[file], columns.get(file), blocks, symbols.of_file(db, file))
-        told[b"/folders"] = sorted(catalogue.folder_keys)
-        return told
-    finally:
-        db.close()
-
-
-def _block_run(db: apsw.Connection, run: signatures.BlockRun) -> tuple[object, ...]:
-    rows = signatures.Rows(db).all(run.id, run.bits, len(run.starts))
-    return run.first, run.bits, run.starts.tolist(), run.lines.tolist(), run.continues.tolist(), rows.tobytes()
 
 
 NAMES = ["a.py", "b.txt", "d/c.py", "d/e/f.c", "d/.hidden", ".ignore", "bin", b"caf\xe9.txt"]

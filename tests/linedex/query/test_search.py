@@ -196,6 +196,43 @@ def test_a_named_file_is_answered_though_it_is_hidden_or_ignored(tmp_path: Path)
         assert [path for path, _ in lines_of(index.search(everything))] == [b".hidden", b"in.txt", b"out/log.txt"]
 
 
+@pytest.mark.parametrize("loose", [False, True])
+def test_a_large_file_that_no_walk_meets_is_indexed_when_it_is_named(tmp_path: Path, loose: bool) -> None:
+    write(tmp_path, {".ignore": b"*.log\n", "app.log": b"line\n" * 99 + b"needle\n"})
+    request = SearchRequest("needle", scope=RelPath(b"app.log"))
+    with Index(tmp_path / "root", tmp_path / "index.db", TINY, loose=loose) as index:
+        index.start()
+        assert index.wait(30)
+        first = index.search(request)
+        assert lines_of(first) == [(b"app.log", 100)]
+        assert first.coverage.by_scan == 1
+        assert index.wait(30)
+        second = index.search(request)
+        assert lines_of(second) == [(b"app.log", 100)]
+        assert second.coverage.by_index == 1
+        assert index.search(SearchRequest("needle")).total_hits == 0
+
+
+def test_a_query_at_any_moment_of_a_build_is_complete(tmp_path: Path) -> None:
+    write(tmp_path, {f"d{at % 9}/f{at}.py": b"def needle(): pass\n" * (1 + at % 5) for at in range(120)})
+    limits = Limits(large_file=64, batch_bytes=200, commit_bytes=400, commit_seconds=0.01, workers=0)
+    expected = sum(1 + at % 5 for at in range(120))
+    with Index(tmp_path / "root", tmp_path / "index.db", limits) as index:
+        index.start()
+        states = set()
+        while True:
+            settled = index.wait(0)
+            answer = index.search(SearchRequest("needle", max_hits=10_000))
+            assert answer.total_hits == expected
+            assert answer.coverage.verdict is Coverage.COMPLETE
+            assert answer.coverage.by_index + answer.coverage.by_scan == 120
+            states.add(answer.coverage.by_index)
+            if settled:
+                break
+        assert max(states) == 120
+        assert index.check() == ()
+
+
 def test_globs_and_languages_narrow_the_files(tmp_path: Path) -> None:
     names = ["a.py", "b.c", "src/c.py", "src/deep/d.py", "src/e.txt"]
     write(tmp_path, dict.fromkeys(names, b"needle\n"))
