@@ -60,6 +60,8 @@ class Limits:
     """Code points of a pattern."""
 
     # symbols
+    index_symbols: bool = True
+    """Whether symbols are stored at all; they are most of a sidecar and of the time it takes to make it."""
     parse_bytes: int = 1 << 20
     parse_header_bytes: int = 2 << 20
     """The same for C headers, and for one file whose outline a person asks for."""

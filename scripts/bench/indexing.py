@@ -39,10 +39,10 @@ def resident(pid: int) -> int:
     return next(int(line.split()[1]) << 10 for line in rollup.splitlines() if line.startswith("Pss:"))
 
 
-def index(root: Path, state: Path) -> tuple[dict[str, object], int, float]:
+def index(root: Path, state: Path, *, symbols: bool) -> tuple[dict[str, object], int, float]:
     """Index `root` anew; return the status as JSON, the peak of memory in bytes, and the wall time in seconds."""
     shutil.rmtree(state, ignore_errors=True)
-    environ = {**os.environ, "LINEDEX_STATE_DIR": str(state)}
+    environ = {**os.environ, "LINEDEX_STATE_DIR": str(state), "LINEDEX_SYMBOLS": "yes" if symbols else "no"}
     began = time.perf_counter()
     process = subprocess.Popen([LINEDEX, "index", str(root)], env=environ, stdout=subprocess.DEVNULL)
     peak = 0
@@ -72,6 +72,7 @@ def main() -> None:
     parser.add_argument("root", type=Path)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--state", type=Path)
+    parser.add_argument("--no-symbols", action="store_true", help="only what cindex does too")
     parser.add_argument("--write", action="store_true", help="keep the result in docs/benchmarks")
     options = parser.parse_args()
     root, state = options.root.resolve(), options.state or fresh_folder()
@@ -81,13 +82,13 @@ def main() -> None:
     texts, theirs = [], []
     for run in range(options.runs):
         other = cindex(root, state.with_suffix(".csearch")) if has_cindex else float("nan")
-        status, peak, wall = index(root, state)
+        status, peak, wall = index(root, state, symbols=not options.no_symbols)
         phases = {name: float(phase["seconds"]) for name, phase in status["progress"].items()}
         text = phases["catalogue"] + phases["text"]
         texts.append(text)
         theirs.append(other)
         rows.append(
-            f"| {run + 1} | {text:.1f} | {other:.1f} | {phases['symbols']:.1f} | {wall:.1f} | {peak / 2**20:.0f} |"
+            f"| {run + 1} | {text:.1f} | {other:.1f} | {phases.get('symbols', 0):.1f} | {wall:.1f} | {peak / 2**20:.0f} |"
         )
         print(rows[-1], flush=True)
     skipped = ", ".join(f"{count} {reason}" for reason, count in status["skipped"].items()) or "none"

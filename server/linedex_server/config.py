@@ -140,6 +140,9 @@ class Settings:
     pattern_seconds: float = _setting(
         DEFAULT_LIMITS.pattern_seconds, _seconds(0.1, 600), "Time a backtracking pattern may take on one file."
     )
+    symbols: bool = _setting(
+        DEFAULT_LIMITS.index_symbols, _flag, "Whether symbols are indexed; outlines of single files are made anyway."
+    )
     outline_seconds: float = _setting(
         DEFAULT_LIMITS.outline_seconds, _seconds(0.1, 600), "Time the symbols of one file may take."
     )
@@ -205,6 +208,7 @@ class Settings:
             excerpt=self.excerpt_characters,
             query_seconds=self.query_seconds,
             pattern_seconds=self.pattern_seconds,
+            index_symbols=self.symbols,
             outline_seconds=self.outline_seconds,
             parse_bytes=self.parse_bytes,
             workers=self.workers,

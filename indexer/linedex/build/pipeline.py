@@ -88,7 +88,7 @@ class Builder:
         parts = (name, self._sidecar, self._limits, self._progress, self._publish, self._stop, nice)
         if not self._stop.is_set():
             catalogue = TextPhase(*parts).run(catalogue)
-        if not self._stop.is_set():
+        if self._limits.index_symbols and not self._stop.is_set():
             catalogue = SymbolPhase(*parts, self._policy, self._added_languages).run(catalogue)
         if not self._stop.is_set():
             self._sidecar.checkpoint(truncate=True)
