@@ -116,7 +116,7 @@ def rg_counts(root: Path, pattern: Pattern) -> dict[bytes, int]:
     return {path.removeprefix(b"./"): int(count) for path, mark, count in rows if mark}
 
 
-_HIT = re.compile(r"(\d+):\t")
+_HIT = re.compile(r"(\d+):")
 
 
 async def our_lines(client: Client, root: Path, pattern: Pattern, most: int) -> list[tuple[str, int]]:

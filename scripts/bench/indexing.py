@@ -85,10 +85,11 @@ def main() -> None:
         status, peak, wall = index(root, state, symbols=not options.no_symbols)
         phases = {name: float(phase["seconds"]) for name, phase in status["progress"].items()}
         text = phases["catalogue"] + phases["text"]
+        taken_by_symbols = phases.get("symbols", 0.0)
         texts.append(text)
         theirs.append(other)
         rows.append(
-            f"| {run + 1} | {text:.1f} | {other:.1f} | {phases.get('symbols', 0):.1f} | {wall:.1f} | {peak / 2**20:.0f} |"
+            f"| {run + 1} | {text:.1f} | {other:.1f} | {taken_by_symbols:.1f} | {wall:.1f} | {peak / 2**20:.0f} |"
         )
         print(rows[-1], flush=True)
     skipped = ", ".join(f"{count} {reason}" for reason, count in status["skipped"].items()) or "none"
