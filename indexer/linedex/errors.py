@@ -104,6 +104,12 @@ class BadArgument(LinedexError):
     code = "bad_argument"
 
 
+class Cancelled(LinedexError):
+    """Whoever asked wants no answer any more."""
+
+    code = "cancelled"
+
+
 class IndexBusy(LinedexError):
     """Another process is writing this index; this one only reads it."""
 

@@ -44,6 +44,7 @@ from linedex.limits import DEFAULT_LIMITS, Limits
 from linedex.model import RelPath
 from linedex.query import around, enclosing, listing, names, outline, paths, read
 from linedex.query.near_search import near_search
+from linedex.query.progress import Progress
 from linedex.query.search import search
 from linedex.query.source import Source, opened
 from linedex.store.catalogue import key_path
@@ -170,14 +171,20 @@ class Index:
 
     # questions
 
-    def search(self, request: SearchRequest) -> SearchAnswer:
+    def search(self, request: SearchRequest, progress: Progress | None = None) -> SearchAnswer:
         """Return one page of the answer to `request`.
+
+        Args:
+            request: what is asked.
+            progress: told how far the search is; its `cancel` ends it.
 
         Raises:
             NotFound: there is nothing at the scope.
             BadPattern, BadCursor, BadArgument: the request cannot be answered; the message says why.
+            Cancelled: nobody waits for the answer any more.
         """
-        return self._answer(self._look(request.scope, include_ignored=request.include_ignored), request)
+        found = self._look(request.scope, include_ignored=request.include_ignored)
+        return self._answer(found, request, progress or Progress())
 
     def pages(self, request: SearchRequest, following: int) -> Iterator[SearchAnswer]:
         """Yield all pages of the answer to `request`, over one look at the disk; raises as `search` does.
@@ -188,27 +195,27 @@ class Index:
         """
         found = self._look(request.scope, include_ignored=request.include_ignored)
         while True:
-            answer = self._answer(found, request)
+            answer = self._answer(found, request, Progress())
             yield answer
             if not answer.cursor:
                 return
             request = replace(request, cursor=answer.cursor, max_hits=following)
 
-    def _answer(self, found: Look, request: SearchRequest) -> SearchAnswer:
-        answer = self._search(found, request)
+    def _answer(self, found: Look, request: SearchRequest, progress: Progress) -> SearchAnswer:
+        answer = self._search(found, request, progress)
         if request.fuzzy and not request.regex and not request.invert and not answer.total_hits and not request.cursor:
-            return near_search(self._root, found, request, self._limits, answer)
+            return near_search(self._root, found, request, self._limits, answer, progress)
         return answer
 
-    def _search(self, found: Look, request: SearchRequest) -> SearchAnswer:
+    def _search(self, found: Look, request: SearchRequest, progress: Progress) -> SearchAnswer:
         try:
             with self._keeper.reading() as db:
-                return search(self._root, found, request, self._limits, db)
+                return search(self._root, found, request, self._limits, db, progress)
         except apsw.Error as error:
             if not unusable(error):
                 raise
             self._keeper.lost(error)
-            return search(self._root, found, request, self._limits, None)
+            return search(self._root, found, request, self._limits, None, progress)
 
     def read(self, path: RelPath, first: int = 1, count: int = 100) -> ReadAnswer:
         """Return `count` lines of a file from line `first` on; see `query.read.read`."""

@@ -13,13 +13,21 @@ from linedex.limits import Limits
 from linedex.model import LineNumber
 from linedex.query import excerpt
 from linedex.query.near import near
+from linedex.query.progress import Progress
 from linedex.query.scope import scope_of
 from linedex.query.verify import Piece, Verifier
 from linedex.store.catalogue import key_path
 from linedex.store.look import Look
 
 
-def near_search(root: Root, look: Look, request: SearchRequest, limits: Limits, exact: SearchAnswer) -> SearchAnswer:
+def near_search(
+    root: Root,
+    look: Look,
+    request: SearchRequest,
+    limits: Limits,
+    exact: SearchAnswer,
+    progress: Progress | None = None,
+) -> SearchAnswer:
     """Return `exact`, an answer without hits, with the lines that are near the pattern.
 
     The best lines of each file, in path order, until the page is full or the time for it is spent.
@@ -30,12 +38,16 @@ def near_search(root: Root, look: Look, request: SearchRequest, limits: Limits, 
         request: a literal request.
         limits: sizes, times and the least similarity.
         exact: what the exact search answered; its coverage is kept.
+        progress: asked whether to go on.
+
+    Raises:
+        Cancelled: nobody waits for it any more.
     """
     if request.mode is not OutputMode.MATCHES:
         return exact
     deadline = time.monotonic() + limits.near_seconds
     # everything is read: what is merely like the pattern need not hold any of its grams
-    verifier = Verifier(root, look.catalogue, None, request, limits, deadline)
+    verifier = Verifier(root, look.catalogue, None, request, limits, deadline, progress)
     scope = scope_of(look, request)
     files: list[FileHits] = []
     room = request.max_hits

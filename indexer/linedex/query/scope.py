@@ -45,6 +45,10 @@ class Scope:
         """The catalogue the look was made against."""
         return self.look.catalogue
 
+    def count(self, passing: npt.NDArray[np.bool_]) -> int:
+        """Return how many files `entries` yields from the first one on."""
+        return int(np.count_nonzero((self.indexed & passing) | self.scanned)) + len(self.new)
+
     def entries(self, passing: npt.NDArray[np.bool_], start: bytes = b"") -> Iterator[Entry]:
         """Yield the files to verify in path order: those that pass, and all that must be read.
 

@@ -35,6 +35,7 @@ from linedex.query.cursor import Cursor
 from linedex.query.enclosing import breadcrumbs
 from linedex.query.gram_query import Op, both
 from linedex.query.plan import plan_request
+from linedex.query.progress import Progress
 from linedex.query.scope import scope_of
 from linedex.query.verify import FIRST_PLACE, Entry, Verifier
 from linedex.store.catalogue import key_path
@@ -59,7 +60,13 @@ class Search:
     """One search over one look at the disk."""
 
     def __init__(
-        self, root: Root, look: Look, request: SearchRequest, limits: Limits, db: apsw.Connection | None
+        self,
+        root: Root,
+        look: Look,
+        request: SearchRequest,
+        limits: Limits,
+        db: apsw.Connection | None,
+        progress: Progress,
     ) -> None:
         """Prepare the search; `db` is a reading connection, None when the index cannot be asked.
 
@@ -75,15 +82,17 @@ class Search:
         self._limits = limits
         self._db = None if request.brute else db
         self._deadline = time.monotonic() + limits.query_seconds
+        self._progress = progress
         self._cursor = cursors.decode(request)
-        self._verifier = Verifier(root, look.catalogue, self._db, request, limits, self._deadline)
+        self._verifier = Verifier(root, look.catalogue, self._db, request, limits, self._deadline, progress)
         self._scope = scope_of(look, request)
         self._plan = both(plan_request(request, gram, whole_files=True) for gram in FILE_GRAMS)
 
     def run(self) -> SearchAnswer:
         """Return one page of the answer."""
         passing, narrowed = self._passing()
-        entries = self._scope.entries(passing, self._cursor.key if self._cursor is not None else b"")
+        self._progress.begin(self._scope.count(passing))
+        entries = self._told(self._scope.entries(passing, self._cursor.key if self._cursor is not None else b""))
         page = _Page()
         match self._request.mode:
             case OutputMode.MATCHES:
@@ -93,6 +102,11 @@ class Search:
             case OutputMode.COUNT:
                 self._count(entries, page)
         return self._answer(page, narrowed=narrowed)
+
+    def _told(self, entries: Iterator[Entry]) -> Iterator[Entry]:
+        for entry in entries:
+            self._progress.step()
+            yield entry
 
     def _passing(self) -> tuple[npt.NDArray[np.bool_], bool]:
         """Return which known files of the look the index lets pass, and whether it narrowed anything."""
@@ -228,7 +242,14 @@ def _length(hit: Hit) -> int:
     return len(hit.text) + context + _LINE_MARGIN * lines + len(hit.breadcrumb)
 
 
-def search(root: Root, look: Look, request: SearchRequest, limits: Limits, db: apsw.Connection | None) -> SearchAnswer:
+def search(
+    root: Root,
+    look: Look,
+    request: SearchRequest,
+    limits: Limits,
+    db: apsw.Connection | None,
+    progress: Progress | None = None,
+) -> SearchAnswer:
     """Return one page of the answer to `request` over the files of `look`.
 
     Args:
@@ -237,10 +258,12 @@ def search(root: Root, look: Look, request: SearchRequest, limits: Limits, db: a
         request: what is asked.
         limits: sizes and times.
         db: a reading connection to the index, None to read everything.
+        progress: told how far it is, and asked whether to go on.
 
     Raises:
         BadPattern: the pattern cannot be compiled.
         BadCursor: the cursor is of another query, or its file was replaced.
         BadArgument: an option has a value it cannot take.
+        Cancelled: nobody waits for it any more.
     """
-    return Search(root, look, request, limits, db).run()
+    return Search(root, look, request, limits, db, progress or Progress()).run()

@@ -31,6 +31,7 @@ from linedex.query.gram_query import Op
 from linedex.query.long_lines import LongLine, search_long_line
 from linedex.query.matcher import LineMatch, Matcher, compile_pattern
 from linedex.query.plan import plan_request
+from linedex.query.progress import Progress
 from linedex.query.windows import Stretch, Window, passing_stretches, windows
 from linedex.store.catalogue import Catalogue, key_path
 
@@ -104,6 +105,7 @@ class Verifier:
         request: SearchRequest,
         limits: Limits,
         deadline: float,
+        progress: Progress | None = None,
     ) -> None:
         """Compile the request.
 
@@ -114,6 +116,7 @@ class Verifier:
             request: what is asked.
             limits: sizes.
             deadline: `time.monotonic` at which to give up.
+            progress: asked before each file and window whether to go on; None to go on in any case.
 
         Raises:
             BadPattern: the pattern cannot be compiled.
@@ -124,6 +127,7 @@ class Verifier:
         self._request = request
         self._limits = limits
         self._deadline = deadline
+        self._progress = progress or Progress()
         self.outcome = Outcome()
         self.place = FIRST_PLACE
         self._matcher: Matcher = compile_pattern(request, limits)
@@ -196,7 +200,12 @@ class Verifier:
     def pieces(
         self, entry: Entry, *, context: bool = True, place: tuple[int, int] = FIRST_PLACE
     ) -> Iterator[Piece | LongLine]:
-        """Yield the text of a file piece by piece from `place` on, leaving out what cannot hold a hit."""
+        """Yield the text of a file piece by piece from `place` on, leaving out what cannot hold a hit.
+
+        Raises:
+            Cancelled: nobody waits for it any more.
+        """
+        self._progress.check()
         self.place = FIRST_PLACE
         try:
             descriptor = self._root.open(key_path(entry.key))
@@ -260,6 +269,7 @@ class Verifier:
                 if not window.opens:
                     continue  # the rest of a long line that nobody wanted to see
                 self.place = (window.start, line)
+                self._progress.check()
                 if time.monotonic() > self._deadline:
                     self.outcome.late = True
                     return
