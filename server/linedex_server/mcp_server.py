@@ -1,9 +1,9 @@
-"""linedex as an MCP server: the tools of a session behind the low-level server of the `mcp` package.
+"""linedex as an MCP server: a session's tools, resources and subscriptions behind the `mcp` package's low-level server.
 
 Promise: a call is answered with one text block, refused calls too; no call holds up another or the handshake, since
-each runs in a thread of its own limiter; a cancelled call stops waiting at once. Arguments reach the tools as they were
-sent. Nothing but frames is written to standard output, and serving ends within two seconds of end of input, SIGTERM or
-SIGINT.
+each runs in a thread of its own limiter; a cancelled call stops waiting at once, and its thread soon after. Arguments
+reach the tools as they were sent. Nothing but frames is written to standard output, and serving ends within two seconds
+of end of input, SIGTERM or SIGINT.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import TypeAlias
 
 import anyio
 import anyio.to_thread
@@ -29,19 +30,36 @@ from mcp.types import (
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
+    CompleteRequestParams,
+    CompleteResult,
+    Completion,
+    EmptyResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
     ListToolsResult,
     PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    ResourceTemplateReference,
+    SubscribeRequestParams,
+    SubscriptionsListenRequestParams,
+    SubscriptionsListenResult,
     TextContent,
     ToolAnnotations,
+    UnsubscribeRequestParams,
 )
 from mcp.types import Tool as ListedTool
 
 from linedex.errors import LinedexError
+from linedex.query.progress import Progress
+from linedex_server import completion, resources
 from linedex_server.config import Settings
 from linedex_server.render.words import encodable
+from linedex_server.subscriptions import Subscriptions
 from linedex_server.tools.parameters import input_schema
 from linedex_server.tools.registry import offered
-from linedex_server.tools.tool import Output, Reply, Session, Tool
+from linedex_server.tools.tool import Output, Session, Tool
+from linedex_server.waiting import waited_for
 from linedex_server.workspace import Workspace
 
 GRACE_SECONDS = 1.5
@@ -51,28 +69,34 @@ CALLS_AT_ONCE = 4
 INSTRUCTIONS = """\
 linedex searches and reads indexed folders: source trees, documents, logs of many GB. Answers come from the bytes on \
 disk now; the index only makes them fast.
-- A name of a function, class, type or macro: find_symbol. A file by name: find_files.
+- Where a function, class, type or macro is defined: find_symbol. A file by name: find_files.
 - Text anywhere: search_directory (regex, word, include_pattern, language; output_mode files or count when there may \
-be many). Text in one file, also a huge log: search_content.
-- An unknown or large file: get_overview first, then read_content (offset, limit; mode tail for the end of a log) or \
-read_enclosing around a hit's line.
-- What is in a folder: list_directory. What is indexed, what was skipped: index_status.
-The last line of an answer stands in brackets: how many hits, whether the answer is complete (then no hit means that \
-there is none), what was left out and why, the file's hash, and `next cursor=` or `next offset=`: repeat the same call \
-with it for the next page. Lines and columns count from 1. Searches ignore case unless case_sensitive, and leave out \
-ignored and hidden files unless asked.
+be many). Text in one file, however large: search_content.
+- An unknown or large file: get_overview, then read_content (offset, limit; mode tail for the end of a log), or \
+read_enclosing for the function around a hit.
+- A folder: list_directory. What is indexed and what was skipped: index_status.
+The last line of an answer, in brackets, says how many hits, whether that is complete (then no hit means there is \
+none), what was left out and why, the file's hash, and `next cursor=` or `next offset=`: repeat the call with it for \
+the next page. Lines and columns count from 1. Searches ignore case unless case_sensitive, and leave out ignored and \
+hidden files unless asked.
 """
+INSTRUCTIONS_CHARACTERS = 1_450
+"""What a model is told at most; some clients cut or refuse more."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """What serves one client: its session, its tools, and how many calls run at once."""
+    """What serves one client: its session, its tools, how many calls run at once, and what it wants to hear of."""
 
     session: Session
     tools: dict[str, Tool]
     limiter: anyio.CapacityLimiter
+    subscriptions: Subscriptions
+
+
+Context: TypeAlias = ServerRequestContext[Serving]
 
 
 def build_server(session: Session, tools: Sequence[Tool]) -> Server[Serving]:
@@ -80,7 +104,13 @@ def build_server(session: Session, tools: Sequence[Tool]) -> Server[Serving]:
 
     @asynccontextmanager
     async def lifespan(_: Server[Serving]) -> AsyncIterator[Serving]:
-        yield Serving(session, {tool.name: tool for tool in tools}, anyio.CapacityLimiter(CALLS_AT_ONCE))
+        subscriptions = Subscriptions(session.workspace)
+        async with anyio.create_task_group() as group:
+            group.start_soon(subscriptions.watch)
+            yield Serving(
+                session, {tool.name: tool for tool in tools}, anyio.CapacityLimiter(CALLS_AT_ONCE), subscriptions
+            )
+            group.cancel_scope.cancel()
 
     return Server(
         "linedex",
@@ -89,6 +119,13 @@ def build_server(session: Session, tools: Sequence[Tool]) -> Server[Serving]:
         lifespan=lifespan,
         on_list_tools=_list_tools,
         on_call_tool=_call_tool,
+        on_list_resources=_list_resources,
+        on_list_resource_templates=_list_templates,
+        on_read_resource=_read_resource,
+        on_subscribe_resource=_subscribe,
+        on_unsubscribe_resource=_unsubscribe,
+        on_subscriptions_listen=_listen,
+        on_completion=_complete,
     )
 
 
@@ -96,7 +133,8 @@ def instructions(workspace: Workspace) -> str:
     """Return what a model is told of the server as a whole: when to use which tool, and where paths count from."""
     roots = ", ".join(str(root) for root in workspace.roots[:5]) + (", ..." if len(workspace.roots) > 5 else "")
     where = f"Folders: {roots or 'any'}. Relative paths count from {workspace.base}."
-    return encodable(INSTRUCTIONS + (where if len(where) < 400 else where[:400] + "..."))
+    room = INSTRUCTIONS_CHARACTERS - len(INSTRUCTIONS)
+    return encodable(INSTRUCTIONS + (where if len(where) <= room else where[: room - 3] + "..."))
 
 
 def serve_stdio(settings: Settings) -> None:
@@ -130,7 +168,7 @@ def announce(workspace: Workspace) -> None:
     sys.stderr.flush()
 
 
-async def _list_tools(context: ServerRequestContext[Serving], params: PaginatedRequestParams | None) -> ListToolsResult:
+async def _list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
     del params  # all tools fit one page
     serving = context.lifespan_context
     return ListToolsResult(tools=[_listed(tool, serving.session.output) for tool in serving.tools.values()])
@@ -151,21 +189,21 @@ def _listed(tool: Tool, output: Output) -> ListedTool:
     )
 
 
-async def _call_tool(context: ServerRequestContext[Serving], params: CallToolRequestParams) -> CallToolResult:
+async def _call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
     serving = context.lifespan_context
     tool = serving.tools.get(params.name)
     if tool is None:
         raise MCPError(INVALID_PARAMS, f"there is no tool {params.name!r}; tools: {', '.join(serving.tools)}")
     arguments = params.arguments or {}
 
-    def run() -> Reply:
-        return tool.call(serving.session, arguments)
+    def run(progress: Progress) -> CallToolResult:
+        try:
+            reply = tool.call(replace(serving.session, progress=progress), arguments)
+        except LinedexError as error:
+            return _result(failure(tool.name, error), failed=True)
+        return _result(reply.text, fields=reply.fields)
 
-    try:
-        reply = await anyio.to_thread.run_sync(run, limiter=serving.limiter, abandon_on_cancel=True)
-    except LinedexError as error:
-        return _result(failure(tool.name, error), failed=True)
-    return _result(reply.text, fields=reply.fields)
+    return await waited_for(context, serving.limiter, run)
 
 
 def failure(tool: str, error: LinedexError) -> str:
@@ -179,6 +217,54 @@ def _result(text: str, *, fields: dict[str, object] | None = None, failed: bool 
     return CallToolResult(
         content=[TextContent(type="text", text=encodable(text))], structured_content=fields, is_error=failed
     )
+
+
+async def _list_resources(context: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
+    del params  # all roots fit one page
+    return ListResourcesResult(resources=resources.roots(context.lifespan_context.session.workspace))
+
+
+async def _list_templates(context: Context, params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
+    del context, params
+    return ListResourceTemplatesResult(resource_templates=resources.templates())
+
+
+async def _read_resource(context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+    serving = context.lifespan_context
+    try:
+        read = await anyio.to_thread.run_sync(
+            resources.read, serving.session, params.uri, limiter=serving.limiter, abandon_on_cancel=True
+        )
+    except LinedexError as error:
+        raise resources.refusal(params.uri, error) from None
+    return ReadResourceResult(contents=[read])
+
+
+async def _subscribe(context: Context, params: SubscribeRequestParams) -> EmptyResult:
+    return await context.lifespan_context.subscriptions.subscribe(context, params)
+
+
+async def _unsubscribe(context: Context, params: UnsubscribeRequestParams) -> EmptyResult:
+    return await context.lifespan_context.subscriptions.unsubscribe(context, params)
+
+
+async def _listen(context: Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
+    return await context.lifespan_context.subscriptions.listen(context, params)
+
+
+async def _complete(context: Context, params: CompleteRequestParams) -> CompleteResult:
+    serving = context.lifespan_context
+    if not isinstance(params.ref, ResourceTemplateReference) or params.argument.name != resources.VARIABLE:
+        return CompleteResult(completion=Completion(values=[], has_more=False))
+    found = await anyio.to_thread.run_sync(
+        completion.paths,
+        serving.session.workspace,
+        params.argument.value,
+        limiter=serving.limiter,
+        abandon_on_cancel=True,
+    )
+    values = [encodable(value) for value in found.values]
+    return CompleteResult(completion=Completion(values=values, has_more=found.more))
 
 
 async def _serve(server: Server[Serving], workspace: Workspace) -> None:

@@ -308,9 +308,20 @@ def test_the_page_on_tools_tells_the_parameters_as_clients_see_them() -> None:
 
 def test_instructions_are_short_and_name_every_tool(workspace: Workspace) -> None:
     said = instructions(workspace)
-    assert len(said) < 2_000
+    assert len(said) < 1_500
     assert all(name in said for name in ALL)
     assert str(workspace.base) in said
+
+
+def test_instructions_stay_short_whatever_the_folders_are_called(tmp_path: Path) -> None:
+    roots = [tmp_path / f"{number}{'x' * 200}" for number in range(9)]
+    for root in roots:
+        root.mkdir()
+    settings = Settings(state_dir=tmp_path / "state", allowed_roots=tuple(map(str, roots)), workers=1)
+    with Workspace(settings) as opened:
+        said = instructions(opened)
+    assert len(said) < 1_500
+    assert str(roots[0]) in said
 
 
 def test_an_unknown_tool_is_a_protocol_error_that_names_the_tools(workspace: Workspace) -> None:

@@ -123,7 +123,11 @@ def test_the_handshake_names_the_server_and_says_how_to_use_it(process: Process)
     result = process.initialize()
     assert result["serverInfo"]["name"] == "linedex"
     assert "search_directory" in result["instructions"]
-    assert result["capabilities"] == {"tools": {"listChanged": False}}
+    assert result["capabilities"] == {
+        "completions": {},
+        "resources": {"listChanged": False, "subscribe": True},
+        "tools": {"listChanged": False},
+    }
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

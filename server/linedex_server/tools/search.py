@@ -40,7 +40,7 @@ def _search(session: Session, index: Index, request: SearchRequest, fields: Call
         )
 
     def attempt(wanted: int) -> tuple[int, Reply]:
-        answer = index.search(replace(request, max_hits=wanted))
+        answer = index.search(replace(request, max_hits=wanted), session.progress)
         shown = max(sum(len(found.hits) for found in answer.files), len(answer.files))
         made = reply(answer)
         if shown <= 1 and len(made.text) > session.page_characters:
@@ -77,7 +77,8 @@ def _search_content(session: Session, given: Given) -> Reply:
         total = answer.total_hits
         if answer.cursor and not answer.near:
             # largefile's `total_matches` counts the hits beyond the page too
-            total = index.search(replace(request, mode=OutputMode.COUNT, context=0, cursor="")).total_hits
+            everything = replace(request, mode=OutputMode.COUNT, context=0, cursor="")
+            total = index.search(everything, session.progress).total_hits
         made = search_content_fields(answer, request, total=total, count_only=count_only)
         ignored = [
             f"{name} ignored in count_only mode"

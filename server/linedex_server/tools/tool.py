@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
 from linedex.errors import BadCursor
+from linedex.query.progress import Progress
 from linedex_server.render.fields import Fields
 from linedex_server.tools.parameters import Given, Parameter, taken
 from linedex_server.workspace import Workspace
@@ -32,10 +33,11 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What a tool works with: the folders being served, and the form its answers take."""
+    """What a tool works with: the folders being served, the form its answers take, and who waits for the call."""
 
     workspace: Workspace
     output: Output = Output.TEXT
+    progress: Progress = field(default_factory=Progress)
 
     @property
     def page_characters(self) -> int:
