@@ -204,7 +204,21 @@ async def _healthz(_: Request) -> Response:
 
 
 class _Uvicorn(uvicorn.Server):
-    """Leaves signals to whoever runs it."""
+    """Leaves signals to whoever runs it, and wakes once a second, for the Date header, instead of ten times."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._end = anyio.Event()
+
+    def end(self) -> None:
+        """Begin to end."""
+        self.should_exit = True
+        self._end.set()
+
+    async def main_loop(self) -> None:
+        while not await self.on_tick(0):
+            with anyio.move_on_after(1):
+                await self._end.wait()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -241,7 +255,7 @@ async def serve_http(app: Drain, listener: socket.socket, stop: anyio.Event) -> 
         finally:
             with anyio.CancelScope(shield=True):
                 await app.drain(CALL_SECONDS)
-            serving.should_exit = True
+            serving.end()
 
     async with anyio.create_task_group() as group:
         group.start_soon(tell_the_end)

@@ -41,12 +41,14 @@ class Access:
             in brackets. A tunnel or a published container port changes the port, so only the name protects.
         origins: further origins whose pages may ask, spelled as browsers send them.
         body_bytes: largest body.
+        body_seconds: time in which it must have arrived.
     """
 
     token: str
     hosts: tuple[str, ...] = LOOPBACK_NAMES
     origins: tuple[str, ...] = ()
     body_bytes: int = BODY_BYTES
+    body_seconds: float = BODY_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ class Guard:
         self._hosts = frozenset(host.lower() for host in access.hosts)
         self._origins = frozenset(origin.lower() for origin in access.origins)
         self._body_bytes = access.body_bytes
+        self._body_seconds = access.body_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one ASGI connection, or have it answered."""
@@ -121,7 +124,7 @@ class Guard:
     async def _body(self, receive: Receive) -> bytes | _Refusal | None:
         """The whole body, or why it is refused; None when the client is gone."""
         body = bytearray()
-        with anyio.move_on_after(BODY_SECONDS):
+        with anyio.move_on_after(self._body_seconds):
             while True:
                 message = await receive()
                 if message["type"] != "http.request":
@@ -132,7 +135,7 @@ class Guard:
                     return self._too_large()
                 if not message.get("more_body", False):
                     return bytes(body)
-        return _Refusal(408, f"The request took longer than {BODY_SECONDS:g} s to arrive.")
+        return _Refusal(408, f"The request took longer than {self._body_seconds:g} s to arrive.")
 
     def _too_large(self) -> _Refusal:
         return _Refusal(413, f"The request is larger than {self._body_bytes:,} bytes. Send less at once.")
