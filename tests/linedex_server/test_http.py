@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
@@ -25,7 +25,9 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.types import CallToolResult, TextContent
+from mcp.shared.exceptions import MCPError
+from mcp.shared.subscriptions import ResourceUpdated
+from mcp.types import CallToolResult, ResourceUpdatedNotification, TextContent
 
 from linedex.errors import BadArgument, Unreadable
 from linedex_server.config import Settings
@@ -138,10 +140,12 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
 
 
 @asynccontextmanager
-async def client_of(door: Door, era: str) -> AsyncIterator[Client]:
+async def client_of(
+    door: Door, era: str, heard: Callable[[object], Awaitable[None]] | None = None
+) -> AsyncIterator[Client]:
     async with (
         httpx2.AsyncClient(headers={"Authorization": f"Bearer {door.token}"}) as http,
-        Client(streamable_http_client(door.url, http_client=http), mode=era) as connected,
+        Client(streamable_http_client(door.url, http_client=http), mode=era, message_handler=heard) as connected,
     ):
         yield connected
 
@@ -315,6 +319,47 @@ def test_all_nine_tools_answer_in_both_eras(door: Door, era: str) -> None:
                 assert expected in text_of(result)
 
     anyio.run(all_of_them)
+
+
+@pytest.mark.filterwarnings("ignore:resources/(un)?subscribe is removed")
+def test_subscriptions_of_both_eras_hear_of_a_change(tmp_path: Path) -> None:
+    note = tmp_path / "tree" / "note.txt"
+    told = anyio.Event()
+
+    async def heard(message: object) -> None:
+        if isinstance(message, ResourceUpdatedNotification) and str(message.params.uri) == note.as_uri():
+            told.set()
+
+    async def both(door: Door) -> None:
+        async with (
+            client_of(door, "legacy", heard) as early,
+            client_of(door, "auto") as late,
+            late.listen(resource_subscriptions=[note.as_uri()]) as stream,
+        ):
+            await early.subscribe_resource(note.as_uri())
+            note.write_text("changed\n", encoding="utf-8")
+            with anyio.fail_after(20):
+                assert await anext(aiter(stream)) == ResourceUpdated(uri=note.as_uri())
+                await told.wait()
+
+    with serving(tmp_path) as door:
+        anyio.run(both, door)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_nothing_outside_the_roots_is_reached(door: Door, tmp_path: Path, era: str) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("hidden words\n", encoding="utf-8")
+
+    async def ask() -> None:
+        async with client_of(door, era) as connected:
+            result = await connected.call_tool("read_content", {"absolute_file_path": str(secret)})
+            assert result.is_error
+            assert "hidden words" not in text_of(result)
+            with pytest.raises(MCPError):
+                await connected.read_resource(secret.as_uri())
+
+    anyio.run(ask)
 
 
 @pytest.mark.parametrize("era", ERAS)
