@@ -112,13 +112,30 @@ class SearchRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
-    """One line that matches.
+class Occurrence:
+    """A further match in the line of a hit.
 
     Attributes:
-        line: its number.
+        column: its column.
+        end_column: column after it.
+        text: the part of the line around it, where no text before shows it; else "".
+        text_column: column of the first code point of `text`.
+    """
+
+    column: Column
+    end_column: Column
+    text: str = ""
+    text_column: Column = Column(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One line that matches, or the lines that one match goes over.
+
+    Attributes:
+        line: its number, that of the first line.
         column: column of the first match in it (1 for an inverted hit).
-        end_column: column after that match.
+        end_column: column after that match; in a match of several lines columns count on, a line end as one.
         text: the line without its end; when longer than the excerpt limit, the part around the match.
         text_column: column of the first code point of `text` (1 unless cut at the left).
         cut: whether `text` is only a part of the line.
@@ -126,6 +143,9 @@ class Hit:
         after: lines after it, nearest first.
         similarity: None for an exact hit; for a near one the similarity, 0 to 1.
         breadcrumb: the symbol around it as `Class.method`, or "".
+        lines: how many lines it goes over.
+        more: the matches behind the first one that are not empty, in order, at most `Limits.line_matches`; none for
+            inverted and near hits and for those of several lines.
     """
 
     line: LineNumber
@@ -138,6 +158,13 @@ class Hit:
     after: tuple[str, ...] = ()
     similarity: float | None = None
     breadcrumb: str = ""
+    lines: int = 1
+    more: tuple[Occurrence, ...] = ()
+
+    @property
+    def last_line(self) -> LineNumber:
+        """Number of the last line it goes over."""
+        return LineNumber(self.line + self.lines - 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,13 @@ class Limits:
     page_characters: int = 20_000
     excerpt: int = 500
     """Code points of a line shown with a hit."""
-    line_characters: int = 2_000
+    line_matches: int = 100
+    """Matches of one line that are told beside its first."""
+    line_parts: int = 8
+    """Parts of a long line that are shown beside the one around its first match."""
+    part: int = 100
+    """Code points of such a part."""
+    line_characters: int = 5_000
     """Code points of a line shown by a read; a longer line is cut, and said to be."""
     hash_bytes: int = 64 << 20
     """A larger file is named by a cheap `rev:` token instead of a hash of its bytes."""

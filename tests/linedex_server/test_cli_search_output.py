@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linedex.answers import Coverage, CoverageReport, FileHits, Hit, OutputMode
+from linedex.answers import Coverage, CoverageReport, FileHits, Hit, Occurrence, OutputMode
 from linedex.model import Column, LineNumber, RelPath
 from linedex_server.cli.search_output import (
     CountWriter,
@@ -203,3 +203,27 @@ def test_json_is_utf_8_and_keeps_a_path_of_other_bytes(path: bytes) -> None:
 def test_several_searches_are_as_complete_as_the_least_of_them(verdicts: Iterable[Coverage], worst: Coverage) -> None:
     report = added([CoverageReport(one, by_index=2, skipped={"binary": 1}, notes=("n",)) for one in verdicts])
     assert (report.verdict, report.by_index, report.skipped, report.notes) == (worst, 4, {"binary": 2}, ("n",))
+
+
+def test_every_match_of_a_line_is_in_colour_also_over_line_ends() -> None:
+    red, off = "\x1b[1;31m", "\x1b[0m"
+    screen = terminal(color=True)
+    style = LineStyle(filename=False, numbers=False)
+    more = (Occurrence(Column(5), Column(6)), Occurrence(Column(7), Column(8)))
+    printed(LineWriter(screen, style), found(b"a", hit(1, "x - x.x", 1, 2, more=more)))
+    printed(LineWriter(screen, style), found(b"a", hit(2, "one\ntwo", 3, 6, lines=2)))
+    assert written(screen) == f"{red}x{off} - {red}x{off}.{red}x{off}\non{red}e{off}\n{red}t{off}wo\n"
+
+
+def test_a_long_line_is_printed_as_the_parts_around_its_matches() -> None:
+    screen = pipe()
+    part = Occurrence(Column(900), Column(902), "yy!", Column(900))
+    cut = hit(1, "xx!", 500, 502, text_column=Column(500), cut=True, more=(part,))
+    printed(LineWriter(screen, LineStyle(filename=False)), found(b"a", cut))
+    assert written(screen) == "1:…xx!…yy!…\n"
+
+
+def test_context_behind_a_hit_of_several_lines_has_the_numbers_that_follow() -> None:
+    screen = pipe()
+    printed(LineWriter(screen, LineStyle(before=1, after=1)), found(b"a", hit(2, "b\nc", lines=2, after=("d",))))
+    assert written(screen) == "a:2:b\na:3:c\na-4-d\n"

@@ -26,9 +26,10 @@ class PatternTimedOut(LinedexError):
 
 
 class Search(Protocol):
-    """Finds the leftmost match between two byte offsets of one text: a line start, and a line end or the text's end.
+    """Finds the leftmost match between two byte offsets of one text, which sees what stands before the first of them.
 
-    The starts asked for must not decrease.
+    The first is a line start or the end of a match, the second a line end or the text's end. The starts asked for must
+    not decrease.
     """
 
     def __call__(self, start: int, end: int = ...) -> ByteSpan | None:

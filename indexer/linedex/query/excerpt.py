@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
-from linedex.answers import Hit
+from linedex.answers import Hit, Occurrence
 from linedex.limits import Limits
 from linedex.model import Column, LineNumber
 
 _LONE: Final = re.compile("[\udc80-\udcff]")
 _LEAD: Final = 4
 """An excerpt begins so much of its length (a quarter) before the match."""
+_LINES: Final = 4
+"""A match of several lines is shown up to the length of so many excerpts."""
 
 
 def decode(line: bytes) -> str:
@@ -42,10 +46,11 @@ def make_hit(
     context: tuple[tuple[str, ...], tuple[str, ...]],
     limits: Limits,
     *,
+    more: Sequence[tuple[int, int]] = (),
     columns_before: int = 0,
     similarity: float | None = None,
 ) -> Hit:
-    """Return the hit of one matching line.
+    """Return the hit of one matching line, or of the lines of one match.
 
     Args:
         text: the buffer that was matched.
@@ -54,6 +59,7 @@ def make_hit(
         number: the line's number.
         context: the lines before and after it.
         limits: the excerpt's length.
+        more: starts and ends of further matches in it.
         columns_before: code points of the line that stand before the buffer.
         similarity: of a near match, None for an exact one.
     """
@@ -62,20 +68,77 @@ def make_hit(
     lead = length(text[low:start])
     column = Column(columns_before + lead + 1)
     end_column = Column(column + length(text[start:end]))
+    text_column, cut = Column(1), False
+    lines = 1 + text.count(b"\n", low, high)
+    most = limits.excerpt * min(lines, _LINES)
+    if high - low <= most and not columns_before:
+        piece = decode(text[low:high])
+    else:
+        piece, text_column = part_around(text, line, (start, column), most)
+        cut = columns_before > 0 or len(piece) < length(text[low:high])
     before, after = context
-    if high - low <= limits.excerpt and not columns_before:
-        return Hit(number, column, end_column, decode(text[low:high]), Column(1), False, before, after, similarity)  # noqa: FBT003
-    left = _character_start(text, max(low, start - limits.excerpt * 4))
-    shown = decode(text[left : _character_start(text, min(high, start + limits.excerpt * 4))])
+    hit = Hit(number, column, end_column, piece, text_column, cut, before, after, similarity, lines=lines)
+    return with_more(hit, text, line, more, limits, columns_before=columns_before) if more else hit
+
+
+def with_more(
+    hit: Hit,
+    text: bytes,
+    line: tuple[int, int],
+    spans: Sequence[tuple[int, int]],
+    limits: Limits,
+    *,
+    columns_before: int = 0,
+) -> Hit:
+    """Return a hit with further matches of its line, which stand in `text`, and the parts of the line around them.
+
+    Args:
+        hit: the hit so far.
+        text: the buffer that was matched.
+        line: start and end of the line in it.
+        spans: starts and ends of the matches.
+        limits: how many matches are told, how many parts shown, and how long a part is.
+        columns_before: code points of the line that stand before the buffer.
+    """
+    shown = [(hit.text_column, hit.text_column + len(hit.text))]
+    shown += [(one.text_column, one.text_column + len(one.text)) for one in hit.more if one.text]
+    more = list(hit.more)
+    at, column = line[0], columns_before + 1
+    for start, end in spans[: limits.line_matches - len(more)]:
+        column += length(text[at:start])
+        end_column = column + length(text[start:end])
+        piece, text_column = "", Column(1)
+        is_shown = any(low <= column and end_column <= high for low, high in shown)
+        if hit.cut and not is_shown and len(shown) <= limits.line_parts:
+            piece, text_column = part_around(text, line, (start, Column(column)), min(limits.part, limits.excerpt))
+            shown.append((text_column, text_column + len(piece)))
+        more.append(Occurrence(Column(column), Column(end_column), piece, text_column))
+        at, column = end, end_column
+    return replace(hit, more=tuple(more))
+
+
+def part_around(text: bytes, line: tuple[int, int], match: tuple[int, Column], most: int) -> tuple[str, Column]:
+    """Return the part of a line around a match, and the column at which it begins.
+
+    Args:
+        text: the buffer.
+        line: start and end of the line in it.
+        match: start of the match in it, and its column.
+        most: code points of the part.
+    """
+    low, high = line
+    start, column = match
+    left = character_start(text, max(low, start - most * 4))
+    shown = decode(text[left : character_start(text, min(high, start + most * 4))])
     at = length(text[left:start])
-    first = max(0, min(at - limits.excerpt // _LEAD, len(shown) - limits.excerpt))
-    piece = shown[first : first + limits.excerpt]
-    text_column = Column(column - at + first)
-    cut = columns_before > 0 or len(piece) < length(text[low:high])
-    return Hit(number, column, end_column, piece, text_column, cut, before, after, similarity)
+    first = max(0, min(at - most // _LEAD, len(shown) - most))
+    piece = shown[first : first + most]
+    # the hole that a truncated log begins with says nothing
+    hole = min(len(piece) - len(piece.lstrip("\0")), at - first)
+    return piece[hole:], Column(column - at + first + hole)
 
 
-def _character_start(text: bytes, at: int) -> int:
+def character_start(text: bytes, at: int) -> int:
     """Return the next offset from `at` on that is not inside a character."""
     for ahead in range(4):
         if at + ahead >= len(text) or text[at + ahead] & 0xC0 != 0x80:

@@ -15,11 +15,9 @@ from linedex.content.lines import Reader
 from linedex.limits import Limits
 from linedex.model import LineNumber, TextFormat
 from linedex.query import excerpt
-from linedex.query.matcher import LineMatch, Matcher, compile_pattern
+from linedex.query.engines import ByteSpan
+from linedex.query.matcher import Matcher, compile_pattern
 from linedex.query.windows import Window
-
-_TRIES = 16
-"""How often a part is searched on behind a match that its edge may have made up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,56 +53,91 @@ def search_long_line(line: LongLine, request: SearchRequest, limits: Limits, not
     Args:
         line: the line.
         request: what is asked.
-        limits: the excerpt's length.
+        limits: lengths, and how many matches are told.
         note: told when the line cannot be decided.
     """
     matcher = compile_pattern(replace(request, invert=False), limits)
     if matcher.multiline:
         note(f"line {line.number:,} is over {limits.window_bytes:,} bytes long: not searched for matches of many lines")
-    hit: Hit | None = None
+    found = _Found(limits)
     opening = b""
     columns = 0
-    undecided = False
     for part in line.parts():
-        if hit is not None or matcher.multiline:
+        if matcher.multiline or found.enough:
             continue
         shown = lf_text(line.read(part.start, part.fresh - part.start), line.format)
         fresh = lf_text(line.read(part.fresh, part.end - part.fresh), line.format)
-        text = shown + fresh
-        opening = opening or text[: limits.excerpt * 4]
-        columns_before = columns - excerpt.length(shown)
+        if part.closes:
+            fresh = fresh.removesuffix(b"\n")
+        opening = opening or fresh[: limits.excerpt * 4]
+        found.look(matcher, line, part, shown + fresh, columns - excerpt.length(shown))
         columns += excerpt.length(fresh)
-        match, doubtful = _believable(matcher, text, part)
-        undecided = undecided or doubtful
-        if match is not None:
-            span = (match.match_start, match.match_end)
-            hit = excerpt.make_hit(
-                *(text, (0, len(text)), span, line.number, ((), ()), limits), columns_before=columns_before
-            )
-            hit = replace(hit, cut=True)
-    if hit is None and undecided:
+    if found.hit is None and found.undecided:
         note(f"line {line.number:,} is over {limits.window_bytes:,} bytes long and could not be decided")
         return None
     if request.invert and not matcher.multiline:
-        if hit is not None:
+        if found.hit is not None:
             return None
         return replace(excerpt.make_hit(opening, (0, len(opening)), (0, 0), line.number, ((), ()), limits), cut=True)
-    return hit
+    return found.hit
 
 
-def _believable(matcher: Matcher, text: bytes, part: Window) -> tuple[LineMatch | None, bool]:
-    """Return the first match that no edge of the part explains, and whether one was left undecided."""
-    offset, opens = 0, part.opens
-    for _ in range(_TRIES):
-        body = text[offset:]
-        found = next(matcher.find(body), None)
-        if found is None:
-            return None, False
-        start, end = found.match_start + offset, found.match_end + offset
-        if not part.closes and end >= len(text):
-            # the next part has it whole, unless it is longer than the overlap
-            return None, start < len(text) - (len(text) // 4)
-        if found.match_start > 0 or opens:
-            return LineMatch(0, len(text), start, end), False
-        offset, opens = max(end, offset + 1), False
-    return None, True
+class _Found:
+    """What the parts of a line gave so far.
+
+    Attributes:
+        hit: the line's first match and those behind it.
+        undecided: whether a match was seen that no part holds whole.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._cut_column = 0
+        self.hit: Hit | None = None
+        self.undecided = False
+
+    @property
+    def enough(self) -> bool:
+        """Whether no more matches are wanted."""
+        return self.hit is not None and len(self.hit.more) >= self._limits.line_matches
+
+    def look(self, matcher: Matcher, line: LongLine, part: Window, text: bytes, columns_before: int) -> None:
+        """Take the matches of the next part.
+
+        Args:
+            matcher: finds them.
+            line: the line.
+            part: the part.
+            text: its text, without a line end.
+            columns_before: code points of the line before it.
+        """
+        if self._cut_column and self._cut_column <= columns_before + 1:
+            self.undecided = True  # what the part before had no end of begins before this one, or at its edge
+        self._cut_column = 0
+        spans: list[ByteSpan] = []
+        for start, end in _matches(matcher, text, self._limits):
+            if not part.closes and end >= len(text):
+                self._cut_column = columns_before + excerpt.length(text[:start]) + 1
+            elif start > 0 or part.opens:
+                spans.append((start, end))
+        if self.hit is not None:
+            told = self.hit.more[-1].column if self.hit.more else self.hit.column
+            spans = [span for span in spans if columns_before + excerpt.length(text[: span[0]]) + 1 > told]
+        if spans and self.hit is None:
+            first, *spans = spans
+            made = excerpt.make_hit(
+                *(text, (0, len(text)), first, line.number, ((), ()), self._limits), columns_before=columns_before
+            )
+            self.hit = replace(made, cut=True)
+        if spans and self.hit is not None:
+            self.hit = excerpt.with_more(
+                *(self.hit, text, (0, len(text)), spans, self._limits), columns_before=columns_before
+            )
+
+
+def _matches(matcher: Matcher, text: bytes, limits: Limits) -> Iterator[ByteSpan]:
+    # one more on each side, which a part's edge may have made up
+    found = next(matcher.find(text, more=limits.line_matches + 2), None)
+    if found is not None:
+        yield found.match_start, found.match_end
+        yield from found.more

@@ -22,7 +22,16 @@ from linedex.errors import BadPattern
 from linedex.limits import Limits
 from linedex.query.code_points import quiet_options
 from linedex.query.dialect import RE2_NOT_WORD, REGEX_NOT_WORD, to_re2, to_regex
-from linedex.query.engines import BacktrackingEngine, Engine, LineEngine, Re2Engine
+from linedex.query.engines import (
+    BacktrackingEngine,
+    ByteSpan,
+    Engine,
+    LineEngine,
+    PatternTimedOut,
+    Re2Engine,
+    Search,
+)
+from linedex.query.excerpt import character_start
 from linedex.query.parser import parse_request
 from linedex.query.syntax import (
     AnyByte,
@@ -39,12 +48,16 @@ from linedex.query.syntax import (
 
 
 class LineMatch(NamedTuple):
-    """One hit, in byte offsets of the text; ends are not included, `line_end` is that of the line without its LF."""
+    """One hit, in byte offsets of the text; ends are not included, `line_end` is that of the line without its LF.
+
+    `more` are the spans of further matches in the line, empty ones left out.
+    """
 
     line_start: int
     line_end: int
     match_start: int
     match_end: int
+    more: tuple[ByteSpan, ...] = ()
 
 
 class Matcher(Protocol):
@@ -56,8 +69,13 @@ class Matcher(Protocol):
 
     multiline: bool
 
-    def find(self, text: bytes, start: int = 0) -> Iterator[LineMatch]:
+    def find(self, text: bytes, start: int = 0, *, more: int = 0) -> Iterator[LineMatch]:
         """Yield a hit for each matching line from the line that begins at `start` on.
+
+        Args:
+            text: UTF-8, lines ended by LF.
+            start: where to begin.
+            more: how many further matches of each line to tell; none are told of hits that may span several lines.
 
         Raises:
             PatternTimedOut: a backtracking pattern took too long; the hits before stand.
@@ -86,7 +104,7 @@ class _Lines:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def find(self, text: bytes, start: int = 0) -> Iterator[LineMatch]:
+    def find(self, text: bytes, start: int = 0, *, more: int = 0) -> Iterator[LineMatch]:
         search, size = self._engine.on(text), len(text)
         while start < size:
             span = search(start)
@@ -97,7 +115,14 @@ class _Lines:
             line_end = text.find(b"\n", last)
             if line_end < 0:
                 line_end = size
-            yield LineMatch(line_start, line_end, first, last)
+            others: list[ByteSpan] = []
+            try:
+                for other in _others(search, text, span, line_end, more):
+                    others.append(other)  # noqa: PERF402 - those before a time-out are kept
+            except PatternTimedOut:
+                yield LineMatch(line_start, line_end, first, last, tuple(others))
+                raise
+            yield LineMatch(line_start, line_end, first, last, tuple(others))
             start = line_end + 1
 
     def count(self, text: bytes) -> int:
@@ -123,7 +148,7 @@ class _LineSpans:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def find(self, text: bytes, start: int = 0) -> Iterator[LineMatch]:
+    def find(self, text: bytes, start: int = 0, *, more: int = 0) -> Iterator[LineMatch]:  # noqa: ARG002
         search, size, told = self._engine.on(text), len(text), -1
         while start < size:
             span = search(start)
@@ -154,7 +179,7 @@ class _OtherLines:
         self._inner = inner
         self.multiline = inner.multiline
 
-    def find(self, text: bytes, start: int = 0) -> Iterator[LineMatch]:
+    def find(self, text: bytes, start: int = 0, *, more: int = 0) -> Iterator[LineMatch]:  # noqa: ARG002
         for hit in self._inner.find(text, start):
             yield from _lines(text, start, hit.line_start)
             start = hit.line_end + 1
@@ -168,6 +193,21 @@ class _OtherLines:
 
     def matches(self, text: bytes) -> bool:
         return any(True for _ in self.find(text))
+
+
+def _others(search: Search, text: bytes, span: ByteSpan, line_end: int, most: int) -> Iterator[ByteSpan]:
+    """Yield the matches behind `span` in its line, looking at most `most` times."""
+    for _ in range(most):
+        start, end = span
+        at = end if end > start else character_start(text, end + 1)
+        if at >= line_end:
+            return
+        found = search(at, line_end)
+        if found is None:
+            return
+        span = found
+        if found[1] > found[0]:
+            yield found
 
 
 def _past_the_end(span: tuple[int, int], text: bytes) -> bool:
@@ -220,7 +260,7 @@ def _engine(tree: Node, request: SearchRequest, *, multiline: bool, seconds: flo
     if contains(tree, lambda node: isinstance(node, Assertion) and node.edge in (Edge.WORD, Edge.NOT_WORD)):
         return regex_engine() if multiline else LineEngine(re2_engine(word_edges=False), re2_engine(), regex_engine())
     if contains(tree, lambda node: isinstance(node, AnyByte)) and not multiline:
-        return LineEngine(Re2Engine("(?m:^)", multiline=False), re2_engine())
+        return LineEngine(Re2Engine("", multiline=False), re2_engine())
     return re2_engine()
 
 

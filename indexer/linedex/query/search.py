@@ -43,6 +43,8 @@ from linedex.store.look import Look
 
 _LINE_MARGIN = 10
 """Characters around the text of a line that is shown: its number, a mark, its end."""
+_PART_MARGIN = 30
+"""Characters around a further part of a long line: ellipses and the column of its match."""
 
 
 @dataclass
@@ -238,8 +240,9 @@ class Search:
 def _length(hit: Hit) -> int:
     """Return about how many characters a hit takes when it is shown, its context included."""
     context = sum(map(len, hit.before)) + sum(map(len, hit.after))
-    lines = 1 + len(hit.before) + len(hit.after)
-    return len(hit.text) + context + _LINE_MARGIN * lines + len(hit.breadcrumb)
+    parts = sum(len(one.text) + _PART_MARGIN for one in hit.more if one.text)
+    lines = hit.lines + len(hit.before) + len(hit.after)
+    return len(hit.text) + parts + context + _LINE_MARGIN * lines + len(hit.breadcrumb)
 
 
 def search(

@@ -145,7 +145,7 @@ class Verifier:
         """
         for piece in self.pieces(entry, place=place):
             if isinstance(piece, LongLine):
-                if piece.number > after and (found := self._in_long_line(piece)):
+                if piece.number > after and (found := self._in_long_line(piece, entry)):
                     yield found
                 continue
             number, counted = piece.first_line, piece.core
@@ -167,22 +167,27 @@ class Verifier:
 
     def _count(self, piece: Piece | LongLine, entry: Entry) -> int:
         if isinstance(piece, LongLine):
-            return int(self._in_long_line(piece) is not None)
+            return int(self._in_long_line(piece, entry, more=False) is not None)
         try:
             return self._matcher.count(piece.text)
         except PatternTimedOut as late:
             self._timed_out(entry, late)
             return 0
 
-    def _in_long_line(self, line: LongLine) -> Hit | None:
-        return search_long_line(line, self._request, self._limits, self.outcome.note)
+    def _in_long_line(self, line: LongLine, entry: Entry, *, more: bool = True) -> Hit | None:
+        limits = self._limits if more else replace(self._limits, line_matches=0)
+        try:
+            return search_long_line(line, self._request, limits, self.outcome.note)
+        except PatternTimedOut as late:
+            self._timed_out(entry, late)
+            return None
 
     def _timed_out(self, entry: Entry, late: PatternTimedOut) -> None:
         self.outcome.note(f"{display(key_path(entry.key))}: {late}")
 
     def _find(self, text: bytes, start: int, entry: Entry) -> Iterator[LineMatch]:
         try:
-            yield from self._matcher.find(text, start)
+            yield from self._matcher.find(text, start, more=self._limits.line_matches)
         except PatternTimedOut as late:
             self._timed_out(entry, late)
 
@@ -195,7 +200,7 @@ class Verifier:
                 excerpt.context_after(piece.text, match.line_end, count, self._limits),
             )
         line, span = (match.line_start, match.line_end), (match.match_start, match.match_end)
-        return excerpt.make_hit(piece.text, line, span, number, context, self._limits)
+        return excerpt.make_hit(piece.text, line, span, number, context, self._limits, more=match.more)
 
     def pieces(
         self, entry: Entry, *, context: bool = True, place: tuple[int, int] = FIRST_PLACE

@@ -147,8 +147,11 @@ def whole(reports: list[CoverageReport]) -> CoverageReport:
 
 def _limits(options: SearchOptions, settings: Settings, screen: Screen) -> Limits:
     """Return limits for an answer that is printed whole, line by line, while a person waits or presses Ctrl-C."""
+    # to tell all matches of a line takes three times as long as to print it
+    shows_matches = screen.terminal or screen.color or options.as_json
     return replace(
         settings.limits,
+        line_matches=settings.limits.line_matches if shows_matches else 0,
         excerpt=options.max_columns or (settings.excerpt_characters if screen.terminal else WHOLE_LINE),
         page_hits=NEXT_PAGES,
         page_characters=sys.maxsize,

@@ -98,8 +98,9 @@ class LineWriter:
             self.screen.line("--")
         for number, text in fresh:
             self._line(number, self.screen.text(text), "-")
-        self._line(hit.line, self._marked(hit), ":")
-        self._held = [(hit.line + 1 + index, text) for index, text in enumerate(hit.after[: self.style.after])]
+        for number, text in enumerate(self._marked(hit), hit.line):
+            self._line(number, text, ":")
+        self._held = [(hit.last_line + 1 + index, text) for index, text in enumerate(hit.after[: self.style.after])]
 
     def _release(self, next_hit: int | None) -> None:
         """Print the held context, up to the next hit of the same file: that one prints itself."""
@@ -114,19 +115,32 @@ class LineWriter:
         self.screen.line(name + place + text)
         self._last = number
 
-    def _marked(self, hit: Hit) -> str:
-        """Return the text of a hit with its match in colour, and an ellipsis where it was cut."""
-        start = min(max(hit.column - hit.text_column, 0), len(hit.text))
-        end = min(max(hit.end_column - hit.text_column, start), len(hit.text))
-        shown = (
-            self.screen.text(hit.text[:start])
-            + self.screen.painted(self.screen.text(hit.text[start:end]), MATCH_COLOR)
-            + self.screen.text(hit.text[end:])
-        )
+    def _marked(self, hit: Hit) -> list[str]:
+        """Return the lines of a hit with its matches in colour; of a long one the parts around them, and ellipses."""
+        spans = [(hit.column, hit.end_column), *((one.column, one.end_column) for one in hit.more)]
+        texts = hit.text.split("\n") if hit.lines > 1 else [hit.text]
+        lines = self._coloured(texts, hit.text_column, spans)
         if hit.cut:
             self.shortened += 1
-            shown = (_ELLIPSIS if hit.text_column > 1 else "") + shown + _ELLIPSIS
-        return shown
+            lines[0] = (_ELLIPSIS if hit.text_column > 1 else "") + lines[0]
+            parts = [self._coloured([one.text], one.text_column, spans)[0] for one in hit.more if one.text]
+            lines[-1] = _ELLIPSIS.join((lines[-1], *parts)) + _ELLIPSIS
+        return lines
+
+    def _coloured(self, lines: Sequence[str], first: int, spans: Sequence[tuple[int, int]]) -> list[str]:
+        """Return lines, of which the first begins at column `first`, with the spans in colour."""
+        coloured = []
+        for line in lines:
+            shown, at = "", 0
+            for column, end_column in spans:
+                low, high = max(column - first, at), min(end_column - first, len(line))
+                if low < high:
+                    shown += self.screen.text(line[at:low])
+                    shown += self.screen.painted(self.screen.text(line[low:high]), MATCH_COLOR)
+                    at = high
+            coloured.append(shown + self.screen.text(line[at:]))
+            first += len(line) + 1
+        return coloured
 
     @property
     def _has_context(self) -> bool:
@@ -215,6 +229,10 @@ class JsonWriter:
         }
         if hit.cut:
             fields |= {"cut": True, "text_column": hit.text_column}
+        if hit.lines > 1:
+            fields["last_line"] = hit.last_line
+        if hit.more:
+            fields["more"] = [[one.column, one.end_column] for one in hit.more]
         if self.style.before:
             fields["before"] = [_unicode(line) for line in hit.before[-self.style.before :]]
         if self.style.after:

@@ -15,6 +15,7 @@ from linedex.answers import (
     FolderListing,
     Hit,
     IndexStatus,
+    Occurrence,
     Overview,
     PhaseProgress,
     ReadAnswer,
@@ -251,6 +252,7 @@ def status_fields(statuses: Sequence[IndexStatus], *, state_dir: str, version: s
 
 
 def _hit(hit: Hit, request: SearchRequest) -> Fields:
+    more = {"more": [_occurrence(one) for one in hit.more]} if hit.more else {}
     kind = "regex" if request.regex else "exact" if hit.similarity is None else "fuzzy"
     return {
         "line_number": hit.line,
@@ -264,7 +266,14 @@ def _hit(hit: Hit, request: SearchRequest) -> Fields:
         "column": hit.column,
         "end_column": hit.end_column,
         "text_column": hit.text_column,
+        "end_line": hit.last_line,
+        **more,
     }
+
+
+def _occurrence(one: Occurrence) -> Fields:
+    span = {"column": one.column, "end_column": one.end_column}
+    return {**span, "match": one.text + "...", "text_column": one.text_column} if one.text else span
 
 
 def _symbol(symbol: Symbol) -> Fields:

@@ -47,7 +47,9 @@ _HIT = _record(
         "column": _WHOLE,
         "end_column": _WHOLE,
         "text_column": _WHOLE,
-    }
+        "end_line": _WHOLE,
+    },
+    {"more": _listed(_record({"column": _WHOLE, "end_column": _WHOLE}, {"match": _TEXT, "text_column": _WHOLE}))},
 )
 _SYMBOL = {
     "name": _TEXT,

@@ -6,12 +6,16 @@ around it. Lines of one file that do not follow each other are parted by `--`, a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from linedex.answers import FileHits, Hit, OutputMode, SearchAnswer
+from linedex.model import Column
 from linedex_server.render.words import Naming, bracketed, counted, coverage
 
 ELLIPSIS = "…"
+_COLUMNS = 10
+"""Columns of matches that are listed beside one part of a line."""
 
 
 def search_page(
@@ -65,12 +69,31 @@ def search_footer(answer: SearchAnswer, *, mode: OutputMode = OutputMode.MATCHES
 
 
 def hit_text(hit: Hit) -> str:
-    """Return the line of a hit; when cut, with an ellipsis on each cut side and the columns it spans."""
+    """Return the line of a hit; when cut, the parts around its matches, each with the columns it spans.
+
+    An ellipsis stands on each side that is cut.
+    """
     if not hit.cut:
         return hit.text
-    first, last = hit.text_column, hit.text_column + len(hit.text) - 1
+    parts = [(hit.text_column, hit.text, [hit.column])]
+    unseen: list[Column] = []
+    for one in hit.more:
+        if one.text:
+            parts.append((one.text_column, one.text, [one.column]))
+            continue
+        home = (at for first, text, at in parts if first <= one.column and one.end_column <= first + len(text))
+        next(home, unseen).append(one.column)
+    shown = " ".join(_part(*part) for part in parts)
+    if unseen:
+        shown += f" [{counted(len(unseen), 'more match', 'more matches')}, up to column {unseen[-1]}]"
+    return shown
+
+
+def _part(first: Column, text: str, matches: Sequence[Column]) -> str:
     left = ELLIPSIS if first > 1 else ""
-    return f"{left}{hit.text}{ELLIPSIS} [columns {first}-{last}; match at column {hit.column}]"
+    few = ", ".join(map(str, matches[:_COLUMNS])) + (", ..." if len(matches) > _COLUMNS else "")
+    where = f"match at column {few}" if len(matches) == 1 else f"{len(matches)} matches at columns {few}"
+    return f"{left}{text}{ELLIPSIS} [columns {first}-{first + len(text) - 1}; {where}]"
 
 
 def without_context(answer: SearchAnswer) -> SearchAnswer:
@@ -89,12 +112,15 @@ def _lines(found: FileHits, excerpt: int) -> list[str]:
     lines: dict[int, str] = {}
     for hit in found.hits:
         before = enumerate(hit.before, hit.line - len(hit.before))
-        for number, text in (*before, *enumerate(hit.after, hit.line + 1)):
+        for number, text in (*before, *enumerate(hit.after, hit.last_line + 1)):
             lines.setdefault(number, f"{number}-{_shortened(text, excerpt)}")
     crumbs = {}
     crumb = ""
     for hit in found.hits:
-        lines[hit.line] = f"{hit.line}{':' if hit.similarity is None else '~'}{hit_text(hit)}"
+        mark = ":" if hit.similarity is None else "~"
+        texts = hit_text(hit).split("\n") if hit.lines > 1 else [hit_text(hit)]
+        for number, text in enumerate(texts, hit.line):
+            lines[number] = f"{number}{mark}{text}"
         if hit.breadcrumb and hit.breadcrumb != crumb:
             crumbs[hit.line - len(hit.before)] = crumb = hit.breadcrumb
     return _parted(lines, crumbs)

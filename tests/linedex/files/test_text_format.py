@@ -252,3 +252,15 @@ def test_valid_utf8_is_never_taken_for_a_legacy_encoding(content: bytes) -> None
         return
     found = detect_bytes(content)
     assert found.binary or found.encoding == "utf-8" or found.encoding in WIDE
+
+
+@pytest.mark.parametrize("nuls", [64, 4095, 65536, 3 << 20])
+@pytest.mark.parametrize("text", ["10:00 started\nok\n", "10:00 café\n", "x"])
+def test_a_log_that_begins_with_a_hole_is_the_text_behind_it(nuls: int, text: str) -> None:
+    assert detect_bytes(bytes(nuls) + text.encode()) == detect_bytes(text.encode())
+    assert detect_bytes(bytes(nuls) + text.encode("latin-1")).encoding == detect_bytes(text.encode("latin-1")).encoding
+
+
+@pytest.mark.parametrize("behind", [b"", b"\x89PNG\r\n\x1a\n" + bytes(200), bytes(range(256)) * 8])
+def test_a_hole_with_nothing_or_with_no_text_behind_it_is_binary(behind: bytes) -> None:
+    assert detect_bytes(bytes(4096) + behind).binary

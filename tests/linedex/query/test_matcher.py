@@ -234,3 +234,34 @@ def test_a_pattern_that_cannot_be_run_is_refused_in_words(request_: SearchReques
         compile_pattern(request_, LIMITS)
     assert words in str(refusal.value)
     assert refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "spans"),
+    [
+        ("a", "xaxa a\na\n", [(1, 2), (3, 4), (5, 6)]),
+        ("^a", "aaa\n", [(0, 1)]),
+        ("a$", "aba\n", [(2, 3)]),
+        (r"\ba", "a a ba\n", [(0, 1), (2, 3)]),
+        (r"\bé", "é é bé\n", [(0, 2), (3, 5)]),
+        ("a*", "baac a\n", [(0, 0), (1, 3), (5, 6)]),
+        ("é|", "bébé\n", [(0, 0), (1, 3), (4, 6)]),
+        (r"(?<=x)a", "a xa xa\n", [(3, 4), (6, 7)]),
+        (r"(\w)\1", "aa b cc\n", [(0, 2), (5, 7)]),
+        (r"\C", "é\n", [(0, 1), (1, 2)]),
+    ],
+)
+def test_further_matches_of_a_line_are_told_when_asked_for(
+    pattern: str, text: str, spans: list[tuple[int, int]]
+) -> None:
+    hit = next(regex(pattern).find(text.encode(), more=10))
+    assert [(hit.match_start, hit.match_end), *hit.more] == spans
+
+
+def test_words_that_share_a_blank_are_both_told() -> None:
+    hit = next(regex("a", word=True).find(b"a a ab a\n", more=10))
+    assert (hit.match_start, hit.more) == (0, ((2, 3), (7, 8)))
+
+
+def test_no_more_matches_are_told_than_were_asked_for() -> None:
+    assert next(regex("a").find(b"a" * 50, more=3)).more == ((1, 2), (2, 3), (3, 4))

@@ -156,8 +156,43 @@ def test_a_match_in_a_line_of_any_length_is_found_with_its_column(
                 assert (hits[0].column, hits[0].end_column) == (left + 1, left + 7)
                 at = hits[0].column - hits[0].text_column
                 assert hits[0].text[at : at + 6] == "NEEDLE"
+                (further,) = hits[0].more
+                assert (further.column, further.end_column) == (left + middle + 7, left + middle + 13)
+                around, first = (
+                    (further.text, further.text_column) if further.text else (hits[0].text, hits[0].text_column)
+                )
+                assert around[further.column - first :][:6] == "NEEDLE"
+                assert "\n" not in hits[0].text + further.text
                 assert hits[1].column == 6
                 assert answer.coverage.verdict is Coverage.COMPLETE
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.text("ab é", min_size=60, max_size=400), st.sampled_from(["ab", "b", " +", "a{1,3}", r"\bab", "é.", "^.", "b$"])
+)
+def test_every_match_of_a_line_is_told_however_long_the_line_is(line: str, pattern: str) -> None:
+    expected = [match.span() for match in re.finditer(pattern, line)]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write(folder, {"long.txt": f"{line}\nz\n".encode()})
+        with build(folder) as index:
+            answer = index.search(SearchRequest(pattern, regex=True, case_sensitive=True))
+    assert answer.coverage.verdict is Coverage.COMPLETE
+    hits = [hit for found in answer.files for hit in found.hits if hit.line == 1]
+    told = [(hit.column, hit.end_column) for hit in hits] + [
+        (one.column, one.end_column) for hit in hits for one in hit.more
+    ]
+    assert told == [(start + 1, end + 1) for start, end in expected][:101]
+
+
+def test_a_match_whose_end_no_part_of_a_long_line_holds_leaves_the_line_undecided(tmp_path: Path) -> None:
+    for lead in range(40, 90):
+        write(tmp_path, {"a.txt": b"x" * lead + b"y" * 30 + b"x" * 200 + b"\n"})
+        with Index(tmp_path / "root", tmp_path / "brute.db", TINY) as index:
+            answer = index.search(SearchRequest("y+", regex=True))
+        spans = [(hit.column, hit.end_column) for found in answer.files for hit in found.hits]
+        assert spans == [(lead + 1, lead + 31)] or (not spans and answer.coverage.verdict is Coverage.PARTIAL)
 
 
 def test_inverted_long_lines_are_hits_when_nothing_in_them_matches(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linedex.answers import Coverage, CoverageReport, FileHits, Hit, OutputMode, SearchAnswer
+from linedex.answers import Coverage, CoverageReport, FileHits, Hit, Occurrence, OutputMode, SearchAnswer
 from linedex.files.names import display
 from linedex.model import Column, LineNumber, RelPath
 from linedex_server.render.search import search_page, without_context
@@ -119,3 +119,22 @@ def test_every_line_of_a_page_is_a_path_a_numbered_line_or_the_last(texts: list[
     assert path == display(name)
     assert body == [f"{number}:{text}" for number, text in enumerate(texts, 1)]
     assert re.fullmatch(r"\[\d+ hits? in 1 file; complete: .* 3 ms\]", last)
+
+
+def test_each_match_of_a_cut_line_is_shown_or_its_column_told() -> None:
+    def at(column: int, text: str = "", first: int = 1) -> Occurrence:
+        return Occurrence(Column(column), Column(column + 1), text, Column(first))
+
+    more = (at(12), at(70, "c" * 5, 68), at(71), at(900), at(950))
+    cut = Hit(LineNumber(1), Column(10), Column(11), "a" * 9, text_column=Column(8), cut=True, more=more)
+    page = search_page(answer(FileHits(RelPath(b"a"), (cut,))), display)
+    assert page.split("\n")[1] == (
+        "1:…aaaaaaaaa… [columns 8-16; 2 matches at columns 10, 12]"
+        " …ccccc… [columns 68-72; 2 matches at columns 70, 71] [2 more matches, up to column 950]"
+    )
+
+
+def test_each_line_of_a_match_of_several_lines_has_its_number() -> None:
+    spanning = Hit(LineNumber(2), Column(1), Column(8), "two\nthree", before=("one",), after=("four",), lines=2)
+    body = search_page(answer(FileHits(RelPath(b"a"), (spanning,))), display).rpartition("\n")[0]
+    assert body == "a\n1-one\n2:two\n3:three\n4-four"

@@ -85,6 +85,7 @@ class Found:
         wraps: range of an inner node -> range that its symbol takes.
         scopes: ranges whose functions are methods.
         recovered: rows that do not come from the parser.
+        error: where the grammar first could not read on, or -1.
     """
 
     rows: list[Row] = field(default_factory=list)
@@ -92,6 +93,7 @@ class Found:
     wraps: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     scopes: list[tuple[int, int]] = field(default_factory=list)
     recovered: int = 0
+    error: int = -1
 
     def recover(self, rows: Iterable[Row]) -> None:
         """Add rows that were found by lines where the parser had lost its way."""
@@ -136,6 +138,17 @@ def parse(text: bytes, grammar: Grammar, seconds: float) -> ts.Node:
         parser.reset()
     source.parsed()
     return tree.root_node
+
+
+def first_error(root: ts.Node) -> int:
+    """Return where the grammar first could not read on, or missed something, in a tree that has an error."""
+    node = root
+    while not (node.is_error or node.is_missing):
+        inside = next((child for child in node.children if child.has_error), None)
+        if inside is None:
+            break
+        node = inside
+    return node.start_byte
 
 
 def self_test() -> None:

@@ -12,7 +12,15 @@ import tree_sitter as ts
 
 from linedex.content.symbols.arrange import arrange
 from linedex.content.symbols.c_macros import Masked, mask_c, mask_cpp, unmask_starts
-from linedex.content.symbols.capture import Found, ParseTimeout, QueryOverflow, parse, read_keys, read_symbols
+from linedex.content.symbols.capture import (
+    Found,
+    ParseTimeout,
+    QueryOverflow,
+    first_error,
+    parse,
+    read_keys,
+    read_symbols,
+)
 from linedex.content.symbols.grammars import BadQuery, LanguageSpec, has_outline, load_grammar, spec_of
 from linedex.content.symbols.kinds import UNSTORED
 from linedex.content.symbols.line_heads import HEADS, c_heads, line_heads
@@ -68,7 +76,11 @@ def extract(text: bytes, language: str, limits: Limits, *, full: bool) -> Extrac
     if total > limits.outline_symbols:
         found.rows = sorted(found.rows, key=lambda row: row.start)[: limits.outline_symbols]
     symbols = arrange(text, lines, spec, found, data_depth=limits.data_depth)
-    notes = [f"{found.recovered} recovered by lines"] if found.recovered else []
+    notes = []
+    if found.recovered:
+        notes.append(f"{found.recovered} recovered by lines")
+    elif found.error >= 0:
+        notes.append(f"parse error in line {lines.line_of(found.error):,}: symbols near it may be missing")
     if total > limits.outline_symbols:
         notes.append(f"cut at {limits.outline_symbols:,} of {total:,} symbols")
     if truncated:
@@ -96,9 +108,14 @@ def _find(
         raise _NotOutlined(f"not outlined: {error}", SkipReason.NO_LANGUAGE) from error
     try:
         root = parse(masked.text, grammar, limits.parse_seconds)
+        # C's macros are errors to the grammar in most files, and its heads are looked for by lines
+        stumbled = first_error(root) if full and root.has_error and not spec.masks else -1
         if spec.data:
-            return read_keys(text, root, grammar, limits.data_keys)
+            found, truncated = read_keys(text, root, grammar, limits.data_keys)
+            found.error = stumbled
+            return found, truncated
         found = read_symbols(text, root, grammar, masked.names)
+        found.error = stumbled
     except ParseTimeout as error:
         note = f"not outlined: parsing took over {limits.parse_seconds:g} s"
         raise _NotOutlined(note, SkipReason.OVER_BUDGET) from error
