@@ -14,6 +14,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -102,7 +103,16 @@ class Index:
             *(self._root, store, self._settings, limits), loose=loose, added_languages=added_languages
         )
         self._lock = threading.Lock()
-        self._outliner: Outliner | None = None
+        self._outliners: list[Outliner] = []  # at most one, made when it is needed
+
+    def under(self, limits: Limits) -> Self:
+        """Return this same index with other limits for its answers; to close either closes both.
+
+        Indexing keeps the limits with which the index was opened.
+        """
+        other = copy(self)
+        other._limits = limits
+        return other
 
     def __enter__(self) -> Self:
         return self
@@ -126,14 +136,18 @@ class Index:
         """
         return self._keeper.build(progress)
 
+    def refresh(self) -> None:
+        """Look at every file now, and let the background index what has changed; returns before it has."""
+        self._look(_WHOLE)
+
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the background has nothing to do; return whether that came true within `timeout` seconds."""
         return self._keeper.wait(timeout)
 
     def close(self) -> None:
         """End indexing at the next commit and close the sidecar; what is half done goes on at the next start."""
-        if self._outliner is not None:
-            self._outliner.close()
+        for outliner in self._outliners:
+            outliner.close()
         self._keeper.close()
 
     # the state that questions start from
@@ -157,17 +171,18 @@ class Index:
 
     def _parse(self, text: bytes, language: str, full: bool) -> Extraction:
         with self._lock:
-            if self._outliner is None:
+            if not self._outliners:
                 # 20 ms that most questions need not wait for
                 from linedex.build.outliner import Outliner  # noqa: PLC0415
 
-                self._outliner = Outliner(
+                outliner = Outliner(
                     self._limits,
                     _BESIDE_QUERIES,
                     policy=self._keeper.policy,
                     added_languages=self._added_languages,
                 )
-        return self._outliner.outline(text, language, full=full)
+                self._outliners.append(outliner)
+        return self._outliners[0].outline(text, language, full=full)
 
     # questions
 
@@ -309,7 +324,7 @@ class Index:
 
     def status(self) -> IndexStatus:
         """Return the state of the index."""
-        return self._keeper.status(() if self._outliner is None else self._outliner.problems())
+        return self._keeper.status(self._outliners[0].problems() if self._outliners else ())
 
     def skipped(self) -> Iterator[tuple[RelPath, str]]:
         """Yield each file whose text is not in the index, and why, in path order."""

@@ -1,6 +1,8 @@
 """The folders being served: one index per root, and the one judge that leads a path to its index.
 
 Promise: `at` answers for every spelling of a path, or refuses; nothing outside the allowed roots is reached through it.
+Indexes are leased from those that are open in this process, so that sessions with a root in common share its index, and
+a session has no way to an index that is not of its roots.
 The sidecar of a root lies in the state folder under a name made from the root's real path, so that two spellings of
 one folder share an index.
 """
@@ -20,6 +22,7 @@ from linedex.files.roots import Root, Roots
 from linedex.index import Index
 from linedex.model import RelPath
 from linedex_server.config import Settings
+from linedex_server.indexes import Lease, Opening, SharedIndexes
 
 LOOSE_ROOT = Path("/")
 """Where files outside every root are named from, when the restriction is lifted."""
@@ -39,13 +42,14 @@ class Workspace:
         base: the folder that relative paths count from, in questions and in answers.
     """
 
-    def __init__(self, settings: Settings, *, base: Path | None = None) -> None:
-        """Open the index of each allowed root; nothing is indexed before `start`.
+    def __init__(self, settings: Settings, *, base: Path | None = None, indexes: SharedIndexes | None = None) -> None:
+        """Take the index of each allowed root; it is opened at the first question or `start`, and not indexed before.
 
         Args:
             settings: the roots, whether the restriction is lifted, limits, exclusions and the state folder.
             base: the caller's working folder, which relative paths count from when it lies below a root; otherwise
                 they count from the first root.
+            indexes: the open indexes of this process; this workspace's own when None.
 
         Raises:
             BadArgument: there is no root, and the restriction is not lifted.
@@ -59,19 +63,23 @@ class Workspace:
             raise BadArgument("No folder to serve was named.", "Name one with --root DIR or LINEDEX_ALLOWED_ROOTS.")
         self._judge = Roots(folders, unrestricted=self.unrestricted)
         self.roots = tuple(Path(os.fsdecode(path)) for path in dict.fromkeys(Root(folder).path for folder in folders))
-        self._indexes = {os.fsencode(root): self._opened(root) for root in self.roots}
-        self._loose = self._opened(LOOSE_ROOT, loose=True) if self.unrestricted else None
+        self._shared = SharedIndexes(spare=0) if indexes is None else indexes
+        openings = [self._opening(root) for root in self.roots]
+        loose = self._opening(LOOSE_ROOT, loose=True) if self.unrestricted else None
+        # nothing raises from here on, so that no lease is left without an end
+        self._leases = {os.fsencode(one.root): self._shared.lease(one, settings.limits) for one in openings}
+        self._loose = None if loose is None else self._shared.lease(loose, settings.limits)
         self.base = self._base(base)
 
     def start(self) -> None:
         """Begin indexing every root in the background, and what is named outside of them; returns at once."""
-        for index in self._all():
-            index.start()
+        for lease in self._all():
+            lease.start()
 
     def close(self) -> None:
-        """End all indexing and close every sidecar; what is half done goes on at the next start."""
-        for index in self._all():
-            index.close()
+        """Give every index back, once; one that nobody else has is closed, and what is half done goes on later."""
+        for lease in self._all():
+            lease.release()
 
     def __enter__(self) -> Self:
         return self
@@ -84,7 +92,7 @@ class Workspace:
     @property
     def indexes(self) -> tuple[Index, ...]:
         """The indexes of the roots, in the order they were named."""
-        return tuple(self._indexes.values())
+        return tuple(lease.index for lease in self._leases.values())
 
     def at(self, path: str) -> At:
         """Return the index that answers for `path`, and the path below its root.
@@ -100,9 +108,9 @@ class Workspace:
         """
         place = self._judge.resolve(path, base=display(os.fsencode(self.base)))
         if place.root is not None:
-            return self._indexes[place.root.path], place.path
+            return self._leases[place.root.path].index, place.path
         assert self._loose is not None  # only an unrestricted judge lets such a place through
-        return self._loose, place.path
+        return self._loose.index, place.path
 
     def file(self, path: str) -> At:
         """`at`, for a path that must not be a folder.
@@ -166,8 +174,8 @@ class Workspace:
     def _is_folder(at: At) -> bool:
         return os.path.isdir(_joined(*at))
 
-    def _all(self) -> tuple[Index, ...]:
-        return (*self.indexes, *(() if self._loose is None else (self._loose,)))
+    def _all(self) -> tuple[Lease, ...]:
+        return (*self._leases.values(), *(() if self._loose is None else (self._loose,)))
 
     def _base(self, asked: Path | None) -> Path:
         if asked is not None:
@@ -176,17 +184,11 @@ class Workspace:
                 return real
         return next(iter(self.roots), LOOSE_ROOT)
 
-    def _opened(self, root: Path, *, loose: bool = False) -> Index:
-        sidecar = sidecar_path(self.settings.state_dir, root, loose=loose)
-        make_private_folders(self.settings.state_dir, sidecar)
-        return Index(
-            root,
-            sidecar,
-            self.settings.limits,
-            settings=self.settings.walk,
-            loose=loose,
-            added_languages=languages_folder(self.settings.state_dir),
-        )
+    def _opening(self, root: Path, *, loose: bool = False) -> Opening:
+        settings = self.settings
+        sidecar = sidecar_path(settings.state_dir, root, loose=loose)
+        make_private_folders(settings.state_dir, sidecar)
+        return Opening(root, sidecar, settings.walk, loose, languages_folder(settings.state_dir))
 
 
 def _joined(index: Index, path: RelPath) -> bytes:

@@ -99,7 +99,9 @@ def test_outline_symbols_and_files_name_places(shell: Shell) -> None:
 
 
 def test_status_and_check_speak_of_the_index_around_a_folder(shell: Shell, folder: Path) -> None:
-    assert shell("status") == Ran(0, "nothing is indexed yet; `linedex index DIR` does it\n")
+    assert shell("status") == Ran(
+        0, "daemon: none runs; `linedex mcp` starts one\nnothing is indexed yet; `linedex index DIR` does it\n"
+    )
     assert shell("status", "sub").status == 2
     shell("index", ".")
     assert [state["root"] for state in json.loads(shell("status", "--json").out)["indexes"]] == [str(folder.resolve())]

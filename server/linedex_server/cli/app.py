@@ -33,7 +33,10 @@ _COMMANDS = {
     "status": _Entry("state", "status", "Say what is indexed and how far."),
     "check": _Entry("state", "check", "Compare an index with every file it speaks of."),
     "languages": _Entry("languages", "languages", "List or add the languages whose symbols are known."),
+    "serve": _Entry("serving", "serve", "Be the daemon that keeps the indexes, in the foreground."),
+    "stop": _Entry("serving", "stop", "End the daemon."),
     "mcp": _Entry("serving", "mcp", "Answer an AI assistant over MCP on stdin and stdout."),
+    "install": _Entry("install", "install", "Add linedex to the settings of an AI client."),
 }
 
 

@@ -6,15 +6,21 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
 
 from linedex.answers import IndexStatus, Phase, PhaseProgress
+from linedex.errors import IndexBusy
+from linedex_server.asking import index_by_daemon
 from linedex_server.cli.door import opened
 from linedex_server.cli.teaching import TaughtCommand
 from linedex_server.cli.terminal import Screen
 from linedex_server.config import Settings
 from linedex_server.render.words import counted, elapsed, reasons, size
+
+if TYPE_CHECKING:
+    from linedex.index import Index
 
 Watcher = Callable[[IndexStatus], None]
 
@@ -75,6 +81,21 @@ def watching() -> Iterator[Watcher | None]:
         yield watcher
 
 
+def _built(settings: Settings, target: Index, watcher: Watcher | None) -> IndexStatus:
+    """Bring an index up to date, by the daemon if that is what writes it.
+
+    Raises:
+        IndexBusy: yet another process is writing it.
+    """
+    try:
+        return target.build(watcher)
+    except IndexBusy:
+        status = index_by_daemon(settings.state_dir, target.root, watcher)
+        if status is None:
+            raise
+        return status
+
+
 @click.command(
     cls=TaughtCommand,
     examples=[
@@ -97,7 +118,7 @@ def index(folders: tuple[str, ...], verbose: bool) -> int:
             target = places.root(folder)
             began = time.monotonic()
             with watching() as watcher:
-                status = target.build(watcher)
+                status = _built(settings, target, watcher)
             if position:
                 screen.line("")
             for line in summary(status, time.monotonic() - began):

@@ -1,10 +1,11 @@
-"""`linedex mcp`: what an MCP client is configured with."""
+"""`linedex mcp`, `serve` and `stop`: the bridge that an MCP client is configured with, and the daemon behind it."""
 
 from __future__ import annotations
 
 import click
 
 from linedex_server.cli.teaching import TaughtCommand
+from linedex_server.cli.terminal import notify
 from linedex_server.config import OUTPUTS, TOOL_GROUPS, Settings
 
 
@@ -20,18 +21,63 @@ from linedex_server.config import OUTPUTS, TOOL_GROUPS, Settings
 @click.option("--output", type=click.Choice(OUTPUTS), help="Answers for models (text, default) or programs (json).")
 @click.option("--tools", type=click.Choice(TOOL_GROUPS), help="Which tools to offer.")
 @click.option("--read-only", is_flag=True, help="Offer no tool that writes.")
-@click.option("--no-daemon", is_flag=True, help="Do everything in this process; so far it always does.")
+@click.option("--no-daemon", is_flag=True, help="Do everything in this process.")
 def mcp(roots: tuple[str, ...], output: str | None, tools: str | None, read_only: bool, no_daemon: bool) -> int:
     """Answer one MCP client on stdin and stdout, until it closes them.
 
     The folders are those of --root, else of LINEDEX_ALLOWED_ROOTS, else the working folder. They are indexed in the
-    background; questions are answered at once, from the files where the index is not there yet.
+    background; questions are answered at once, from the files where the index is not there yet. One daemon, started by
+    the first client, keeps the indexes for all; it ends when nobody needs it.
     """
-    del no_daemon
     given = {"allowed_roots": roots or None, "output": output, "tools": tools, "read_only": read_only or None}
     settings = Settings.load(given)
-    # The protocol package takes 0.6 s to import, which `linedex mcp --help` and a mistyped option need not wait for.
-    from linedex_server.mcp_server import serve_stdio  # noqa: PLC0415
+    # Here, since each of the two has no need of the other: the protocol package takes 0.6 s to import.
+    if no_daemon:
+        from linedex_server.mcp_server import serve_stdio  # noqa: PLC0415
 
-    serve_stdio(settings)
+        serve_stdio(settings)
+    else:
+        from linedex_server.bridge import serve as bridge  # noqa: PLC0415
+
+        bridge(settings.state_dir, given)
+    return 0
+
+
+@click.command(
+    cls=TaughtCommand,
+    examples=[("linedex serve --root ~/work/project", "and keep this folder indexed, client or not")],
+)
+@click.option("--root", "roots", multiple=True, metavar="DIR", help="A folder to keep indexed; may be given again.")
+@click.option("--until-idle", is_flag=True, help="End when no client needed it for LINEDEX_IDLE_SECONDS.")
+def serve(roots: tuple[str, ...], until_idle: bool) -> int:
+    """Be the daemon of all linedex clients, in the foreground, until Ctrl-C or `linedex stop`.
+
+    There is no need to: `linedex mcp` starts one. There is one daemon for a state folder; where one runs already, this
+    command says so and ends.
+    """
+    settings = Settings.load({"allowed_roots": roots or None})
+    from linedex_server.rendezvous.election import elect  # noqa: PLC0415
+
+    seat = elect(settings.state_dir)
+    if seat is None:
+        notify(f"linedex: a daemon serves {settings.state_dir} already")
+        return 0
+    # only the one that was elected waits for the protocol package
+    from linedex_server.daemon.lifecycle import run  # noqa: PLC0415
+
+    run(seat, settings, until_idle=until_idle)
+    return 0
+
+
+@click.command(cls=TaughtCommand, examples=[("linedex stop", "and any client that still needs it starts another")])
+def stop() -> int:
+    """End the daemon, if one runs.
+
+    Indexes that are half built go on where they were when the next one starts.
+    """
+    settings = Settings.load()
+    from linedex_server.asking import stop_daemon  # noqa: PLC0415
+
+    pid = stop_daemon(settings.state_dir)
+    notify("linedex: no daemon runs" if pid is None else f"linedex: the daemon (process {pid}) has ended")
     return 0

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import time
 
 import click
 
+from linedex_server.asking import DaemonStatus, daemon_status
 from linedex_server.cli.door import opened
 from linedex_server.cli.teaching import TaughtCommand
 from linedex_server.cli.terminal import Screen, notify
 from linedex_server.config import Settings
 from linedex_server.render.status import status_lines
+from linedex_server.render.words import counted, elapsed
 
 
 @click.command(
@@ -27,19 +30,38 @@ def status(path: str | None, as_json: bool) -> int:
     """Say what is indexed and how far: of every indexed folder, or of the one that answers for DIR."""
     settings = Settings.load()
     screen = Screen.of_stdout()
+    daemon = daemon_status(settings.state_dir)
+    # the daemon knows of its own indexes what is being done; the others are read from their sidecars
+    known = {state.root: state for state in daemon.indexes} if daemon else {}
     with opened(settings) as places:
         indexes = [places.indexed(path).index] if path is not None else list(places.all_indexed())
-        states = [index.status() for index in indexes]
+        states = [known.get(str(index.root)) or index.status() for index in indexes]
     if as_json:
         told = [dataclasses.asdict(state) for state in states]
-        screen.line(json.dumps(told[0] if path is not None else {"indexes": told}, indent=2, ensure_ascii=True))
+        running = dataclasses.asdict(dataclasses.replace(daemon, indexes=())) if daemon else None
+        whole = {"daemon": running, "indexes": told}
+        screen.line(json.dumps(told[0] if path is not None else whole, indent=2, ensure_ascii=True))
         return 0
+    for line in daemon_lines(daemon, time.time()):
+        screen.line(screen.text(line))
     for state in states:
         for line in status_lines(state):
             screen.line(screen.text(line))
     if not states:
         screen.line("nothing is indexed yet; `linedex index DIR` does it")
     return 0
+
+
+def daemon_lines(daemon: DaemonStatus | None, now: float) -> list[str]:
+    """Return what a person is told of the daemon; `now` is in seconds since the epoch."""
+    if daemon is None:
+        return ["daemon: none runs; `linedex mcp` starts one"]
+    up = elapsed(max(now - daemon.began, 0.0))
+    lines = [
+        f"daemon: process {daemon.pid}, version {daemon.version}, up {up}, {counted(len(daemon.clients), 'client')}"
+    ]
+    lines.extend(f"  process {pid} sees {', '.join(roots)}" for pid, roots in daemon.clients)
+    return lines
 
 
 @click.command(cls=TaughtCommand, examples=[("linedex check ~/work/project", "0 when it is sound, 1 when not")])

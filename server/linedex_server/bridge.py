@@ -1,0 +1,287 @@
+"""`linedex mcp`: a proxy of lines between an MCP client on stdin and stdout and the daemon.
+
+Promise: standard library only, so that it answers while an SDK would still be imported. The client never sees that a
+daemon died: the bridge starts another, replays the handshake and the live subscriptions, sends the unanswered calls
+again that only read, and answers the others with the truth, that the change may or may not have been made. A client
+that waits for nothing gets its new daemon with its next message, so that `linedex stop` leaves none behind. A line that
+a dying daemon did not finish never reaches the client.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any, BinaryIO, NoReturn
+
+from linedex.errors import LinedexError
+from linedex_server.rendezvous.election import NoDaemon
+from linedex_server.rendezvous.hello import LINE_BYTES, MCP, Hello
+from linedex_server.rendezvous.launch import Link, reach
+
+LAST_ANSWERS_SECONDS = 2.0
+"""How long answers may still come after the client has closed its end."""
+SENDINGS = 3
+"""How often a call is sent at most: one that kills every daemon it reaches is given up."""
+_INTERNAL_ERROR = -32603
+_INVALID_REQUEST = -32600
+
+Id = str | int
+Message = dict[str, Any]
+
+
+@dataclass(slots=True)
+class _Call:
+    """A request without an answer, and how often it was sent."""
+
+    line: bytes
+    method: str
+    tool: str
+    sendings: int = 1
+
+
+class Bridge:
+    """One client's session, over as many daemons as it takes."""
+
+    def __init__(self, state_dir: Path, hello: Hello, output: BinaryIO) -> None:
+        """Reach the daemon, starting it if need be.
+
+        Args:
+            state_dir: the state folder, whose daemon is meant.
+            hello: the session's first line.
+            output: where the client reads.
+
+        Raises:
+            NoDaemon: there is none and none can be started.
+            BadArgument: the daemon refuses the session.
+        """
+        self._state_dir = state_dir
+        self._hello = hello
+        self._output = output
+        self._calls: dict[Id, _Call] = {}
+        self._subscriptions: dict[str, bytes] = {}
+        self._handshake: bytes | None = None
+        self._greeted = False
+        self._initialized: bytes | None = None
+        self._ended = False
+        # `_sending` is held while something is sent and all through a change of daemons; `_state` for a moment only,
+        # so that answers are taken in while a send waits for the daemon to read
+        self._sending = threading.Lock()
+        self._needed = threading.Condition(self._sending)
+        self._parted = False
+        self._state = threading.Lock()
+        self._writing = threading.Lock()
+        self._link = self._reached()
+        for notice in self._link.welcome.notices:
+            sys.stderr.write(f"linedex: {notice}\n")
+        sys.stderr.flush()
+
+    def _reached(self) -> Link:
+        link = reach(self._state_dir, self._hello)
+        assert link is not None  # it starts a daemon or raises
+        return link
+
+    # from the client to the daemon
+
+    def upward(self, lines: Iterator[bytes]) -> None:
+        """Send each line to the daemon until there are no more, then wait for the last answers."""
+        for line in lines:
+            if len(line) > LINE_BYTES:
+                self._refuse(None, _INVALID_REQUEST, f"a message may have {LINE_BYTES >> 20} MiB")
+                continue
+            with self._sending:
+                self._remember(line)
+                if self._parted:
+                    self._needed.notify()
+                    continue  # the other thread reaches a daemon and sends what is remembered
+                try:
+                    self._link.connection.sendall(line if line.endswith(b"\n") else line + b"\n")
+                except OSError:
+                    continue  # the other thread sees the end of this daemon, and does the same
+        with self._sending:
+            self._ended = True
+            self._needed.notify()
+            self._link.end_sending()
+
+    def _remember(self, line: bytes) -> None:
+        message = _message(line)
+        method, number = message.get("method"), message.get("id")
+        given = message.get("params")
+        params: Message = given if isinstance(given, dict) else {}
+        with self._state:
+            if method == "notifications/initialized":
+                self._initialized = line
+            elif method == "notifications/cancelled":
+                self._calls.pop(params.get("requestId", ""), None)
+            elif isinstance(method, str) and isinstance(number, (str, int)):
+                self._calls[number] = _Call(line, method, str(params.get("name", "")))
+                if method == "initialize":
+                    self._handshake = line
+                elif method == "resources/subscribe":
+                    self._subscriptions[str(params.get("uri"))] = line
+                elif method == "resources/unsubscribe":
+                    self._subscriptions.pop(str(params.get("uri")), None)
+
+    # from the daemon to the client
+
+    def downward(self) -> None:
+        """Hand every whole line of the daemon to the client, and change daemons when one ends."""
+        while True:
+            for line in self._lines():
+                message = _message(line)
+                with self._state:
+                    if "method" not in message and isinstance(message.get("id"), (str, int)):
+                        answered = self._calls.pop(message["id"], None)
+                        self._greeted |= answered is not None and answered.method == "initialize"
+                self._write(line)
+            # `sendall` of the other thread ends now at the latest, and lets go of `_sending`
+            self._link.close()
+            with self._sending:
+                self._parted = True
+                while not (self._ended or self._calls or self._subscriptions):
+                    self._needed.wait()
+                if self._ended:
+                    return
+                self._change_daemons()
+                self._parted = False
+
+    def _lines(self) -> Iterator[bytes]:
+        while True:
+            try:
+                line = self._link.received.readline()
+            except (OSError, ValueError):
+                return  # a killed daemon resets the connection
+            if not line.endswith(b"\n"):
+                return
+            yield line
+
+    def _change_daemons(self) -> None:
+        """Reach a daemon, bring it to where the last one was, and send again what may be."""
+        while True:
+            self._link = self._reached()
+            try:
+                self._replay()
+                self._send_again()
+            except OSError:
+                self._link.close()  # it died as well, or retires
+            else:
+                return
+
+    def _replay(self) -> None:
+        if self._handshake is not None and self._greeted:
+            self._asked(self._handshake)
+        if self._initialized is not None:
+            self._link.connection.sendall(self._initialized)
+        for number, line in enumerate(self._subscriptions.values()):
+            again = {**_message(line), "id": f"linedex-subscription-{number}"}
+            self._asked(json.dumps(again).encode() + b"\n")
+
+    def _asked(self, line: bytes) -> None:
+        """Send a request of the bridge's own and drop its answer."""
+        number = _message(line)["id"]
+        self._link.connection.sendall(line)
+        for answer in self._lines():
+            message = _message(answer)
+            if "method" not in message and message.get("id") == number:
+                return
+            self._write(answer)
+        raise ConnectionResetError("the daemon ended during the replay")
+
+    def _send_again(self) -> None:
+        retry = frozenset(self._link.welcome.retry)
+        with self._state:
+            waiting = list(self._calls.items())
+        for number, call in waiting:
+            if call.method == "tools/call" and call.tool not in retry:
+                self._lost(
+                    number,
+                    "linedex's daemon stopped during this call and was started again. The change may or may not have "
+                    "been made: read the file again before retrying.",
+                )
+            elif call.sendings >= SENDINGS:
+                self._lost(number, f"linedex's daemon stopped {SENDINGS} times during this call; it was given up.")
+            else:
+                call.sendings += 1
+                self._link.connection.sendall(call.line)
+
+    def _lost(self, number: Id, text: str) -> None:
+        with self._state:
+            self._calls.pop(number, None)
+        self._refuse(number, _INTERNAL_ERROR, text)
+
+    def _refuse(self, number: Id | None, code: int, text: str) -> None:
+        answer = {"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": text}}
+        self._write(json.dumps(answer).encode() + b"\n")
+
+    def _write(self, line: bytes) -> None:
+        with self._writing:
+            self._output.write(line)
+            self._output.flush()
+
+    def refuse_all(self, text: str) -> None:
+        """Answer every open call with an error."""
+        for number in list(self._calls):
+            self._lost(number, text)
+
+
+def serve(state_dir: Path, hello_arguments: Message) -> NoReturn:
+    """Be the proxy of one client until it closes stdin or a signal comes; ends the process.
+
+    Args:
+        state_dir: the state folder.
+        hello_arguments: settings of the command line, by name.
+
+    Raises:
+        NoDaemon: there is none and none can be started.
+        BadArgument: the daemon refuses the session.
+    """
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _leave)
+    bridge = Bridge(state_dir, Hello.here(MCP, hello_arguments), sys.stdout.buffer)
+    down = threading.Thread(target=_down, args=(bridge,), daemon=True)
+    down.start()
+    bridge.upward(_stdin_lines())
+    down.join(LAST_ANSWERS_SECONDS)
+    os._exit(0)
+
+
+def _down(bridge: Bridge) -> None:
+    try:
+        bridge.downward()
+    except (NoDaemon, LinedexError) as error:
+        bridge.refuse_all(f"{error}. {error.hint}")
+        sys.stderr.write(f"linedex: {error}\n  {error.hint}\n")
+        sys.stderr.flush()
+        os._exit(2)
+    except OSError:
+        os._exit(0)  # the client reads no more
+
+
+def _stdin_lines() -> Iterator[bytes]:
+    """Yield the lines of stdin; of one that is too long, one piece that says so by its length."""
+    source = sys.stdin.buffer
+    while line := source.readline(LINE_BYTES + 1):
+        yield line
+        while len(line) > LINE_BYTES and not line.endswith(b"\n"):
+            line = source.readline(LINE_BYTES)
+            if not line:
+                return
+
+
+def _leave(_number: int, _frame: FrameType | None) -> None:
+    os._exit(0)
+
+
+def _message(line: bytes) -> Message:
+    """Return the JSON object of a line; what is none has no keys."""
+    try:
+        message = json.loads(line)
+    except ValueError:
+        return {}
+    return message if isinstance(message, dict) else {}

@@ -1,0 +1,91 @@
+"""The daemon's life: from its election to its end.
+
+Promise: it ends within two seconds of `linedex stop`, SIGTERM or SIGINT, whatever a tool is doing, and by itself after
+some idle time if a client had started it. First it withdraws its socket, so that whoever comes while it ends starts
+another. An index that is half built goes on at the next start.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+from anyio.abc import SocketListener, SocketStream
+
+from linedex_server.config import Settings
+from linedex_server.daemon.door import receive
+from linedex_server.daemon.house import House
+from linedex_server.daemon.sessions import DRAIN_SECONDS
+from linedex_server.mcp_server import GRACE_SECONDS, announce
+from linedex_server.rendezvous.election import Seat
+from linedex_server.rendezvous.hello import Launcher
+from linedex_server.rendezvous.launch import record
+from linedex_server.workspace import Workspace
+
+
+def run(seat: Seat, settings: Settings, *, until_idle: bool) -> None:
+    """Be the daemon until the end; ends the process.
+
+    Args:
+        seat: from a won election.
+        settings: the daemon's own; its roots are indexed and kept so all along.
+        until_idle: whether to end when nobody needed it for `settings.idle_seconds`.
+
+    Raises:
+        LinedexError: an own root cannot be used.
+    """
+    logging.basicConfig(stream=sys.stderr, level=settings.log_level.upper(), format="%(asctime)s linedex: %(message)s")
+    record(seat.state_dir, Launcher.own())
+    house = House(seat)
+    own = None
+    if settings.allowed_roots and not until_idle:
+        own = Workspace(settings, base=Path.cwd(), indexes=house.indexes)
+        announce(own)
+    anyio.run(_live, house, own, settings.idle_seconds if until_idle else None)
+    house.indexes.close()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+async def _live(house: House, own: Workspace | None, idle_seconds: float | None) -> None:
+    house.seat.listener.settimeout(0)
+    listener = await SocketListener.from_socket(house.seat.listener)
+
+    async def serve(connection: SocketStream) -> None:
+        await receive(house, connection)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(_retire_on_signal, house)
+        if own is not None:
+            group.start_soon(_start, own)
+        if idle_seconds is not None:
+            group.start_soon(house.retire_when_idle, idle_seconds)
+        group.start_soon(listener.serve, serve)
+        await house.ending.wait()
+        _end_at_the_latest()
+        with anyio.move_on_after(DRAIN_SECONDS):
+            await house.emptied()
+        group.cancel_scope.cancel()
+
+
+async def _start(own: Workspace) -> None:
+    await anyio.to_thread.run_sync(own.start, limiter=anyio.CapacityLimiter(1), abandon_on_cancel=True)
+
+
+async def _retire_on_signal(house: House) -> None:
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as received:
+        async for _ in received:
+            house.retire()
+
+
+def _end_at_the_latest() -> None:
+    """A thread that does not end, in a tool or a sidecar, is left behind."""
+    timer = threading.Timer(GRACE_SECONDS, os._exit, [0])
+    timer.daemon = True
+    timer.start()

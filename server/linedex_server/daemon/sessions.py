@@ -1,0 +1,175 @@
+"""One MCP client of the daemon, from its hello to its end.
+
+Promise: the session sees the roots of its own hello and no others, under its own settings; what it asks holds up no
+other session; it ends when its connection does, and within a second when the daemon ends, after the calls in flight if
+they are done by then.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+from anyio.abc import ByteStream
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp.types import (
+    INVALID_REQUEST,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    jsonrpc_message_adapter,
+)
+
+from linedex.errors import LinedexError
+from linedex_server.config import Settings
+from linedex_server.daemon.house import Guest, House
+from linedex_server.daemon.lines import Lines
+from linedex_server.mcp_server import build_server
+from linedex_server.rendezvous.hello import Hello, Welcome
+from linedex_server.tools.registry import offered
+from linedex_server.tools.tool import Output, Session
+from linedex_server.workspace import Workspace
+
+DRAIN_SECONDS = 1.0
+"""What calls in flight may take when the daemon ends."""
+MOST_UNANSWERED = 1_000
+"""Requests of one client that may wait for their answers; more are refused."""
+_GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError)
+_LOOK_SECONDS = 0.02
+
+
+def workspace_of(hello: Hello, house: House) -> Workspace:
+    """Return the workspace that a hello asks for; its indexes are those of the daemon.
+
+    Raises:
+        LinedexError: its settings or roots cannot be used.
+    """
+    # the folder of state is the daemon's, whose sidecars they all are
+    given = {**hello.arguments, "state_dir": str(house.seat.state_dir)}
+    folder = Path(hello.folder)
+    settings = Settings.load(given, environ=hello.environ).rooted(folder)
+    return Workspace(settings, base=folder, indexes=house.indexes)
+
+
+async def serve_client(house: House, connection: ByteStream, lines: Lines, hello: Hello) -> None:
+    """Welcome the client that said `hello` and serve it to its end."""
+    own_thread = anyio.CapacityLimiter(1)
+    try:
+        workspace = await anyio.to_thread.run_sync(workspace_of, hello, house, limiter=own_thread)
+    except LinedexError as error:
+        await send(connection, Welcome(error=str(error), hint=error.hint).line())
+        return
+    settings = workspace.settings
+    tools = offered(settings.tools, read_only=settings.read_only)
+    notices = [f"serving {root}" for root in workspace.roots]
+    if workspace.unrestricted:
+        notices.insert(0, "WARNING: allowed roots hold '*': EVERY file that this user can read can be read")
+    welcome = Welcome(retry=[tool.name for tool in tools if not tool.writes], notices=notices)
+    try:
+        with house.hosting(Guest(hello.pid, workspace.roots)):
+            if await send(connection, welcome.line()):
+                server = build_server(Session(workspace, Output(settings.output)), tools)
+                async with anyio.create_task_group() as group:
+                    # opening and listing a large root must not hold up the handshake
+                    group.start_soon(_start, workspace, own_thread)
+                    talk = _Talk(connection, lines)
+                    group.start_soon(talk.receive)
+                    group.start_soon(talk.send)
+                    group.start_soon(talk.end_with, house, group.cancel_scope)
+                    await server.run(talk.to_server, talk.from_server, server.create_initialization_options())
+                    group.cancel_scope.cancel()
+    finally:
+        # a daemon that ends closes all indexes itself
+        if not house.ending.is_set():
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(workspace.close, limiter=anyio.CapacityLimiter(1))
+
+
+async def _start(workspace: Workspace, limiter: anyio.CapacityLimiter) -> None:
+    await anyio.to_thread.run_sync(workspace.start, limiter=limiter, abandon_on_cancel=True)
+
+
+class _Talk:
+    """Messages between a connection and the protocol's loop, and which requests are unanswered.
+
+    Attributes:
+        to_server: what the loop reads.
+        from_server: what the loop writes to.
+    """
+
+    def __init__(self, connection: ByteStream, lines: Lines) -> None:
+        self._connection = connection
+        self._lines = lines
+        self._received: MemoryObjectSendStream[SessionMessage | Exception]
+        self.to_server: MemoryObjectReceiveStream[SessionMessage | Exception]
+        self._received, self.to_server = anyio.create_memory_object_stream(0)
+        self.from_server: MemoryObjectSendStream[SessionMessage]
+        self._sent: MemoryObjectReceiveStream[SessionMessage]
+        self.from_server, self._sent = anyio.create_memory_object_stream(0)
+        self._unanswered: dict[str | int, str] = {}
+        self._receiving = anyio.CancelScope()
+
+    async def receive(self) -> None:
+        """Hand every message of the client to the loop."""
+        with self._receiving:
+            while (line := await self._lines.next()) is not None:
+                try:
+                    item: SessionMessage | Exception = SessionMessage(
+                        jsonrpc_message_adapter.validate_json(line, by_name=False)
+                    )
+                except ValueError as error:
+                    item = error
+                if isinstance(item, SessionMessage) and not await self._counted(item):
+                    continue
+                try:
+                    await self._received.send(item)
+                except _GONE:
+                    return
+            self._received.close()
+
+    async def _counted(self, item: SessionMessage) -> bool:
+        """Note a request; refuse it when too many are unanswered."""
+        message = item.message
+        if isinstance(message, JSONRPCRequest):
+            if len(self._unanswered) >= MOST_UNANSWERED:
+                data = ErrorData(code=INVALID_REQUEST, message=f"{MOST_UNANSWERED:,} requests wait for their answers")
+                refusal = JSONRPCError(jsonrpc="2.0", id=message.id, error=data)
+                await send(self._connection, _line(SessionMessage(refusal)))
+                return False
+            self._unanswered[message.id] = message.method
+        elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
+            self._unanswered.pop((message.params or {}).get("requestId", ""), None)
+        return True
+
+    async def send(self) -> None:
+        """Hand every message of the loop to the client; one who is gone does not stop the loop."""
+        async for item in self._sent:
+            await send(self._connection, _line(item))
+            if isinstance(item.message, (JSONRPCResponse, JSONRPCError)) and item.message.id is not None:
+                self._unanswered.pop(item.message.id, None)
+
+    async def end_with(self, house: House, scope: anyio.CancelScope) -> None:
+        """When the daemon ends, take nothing more in, give calls in flight a moment, and end the session."""
+        await house.ending.wait()
+        self._receiving.cancel()
+        with anyio.move_on_after(DRAIN_SECONDS):
+            while "tools/call" in self._unanswered.values():
+                await anyio.sleep(_LOOK_SECONDS)
+        scope.cancel()
+
+
+def _line(item: SessionMessage) -> bytes:
+    return item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+
+
+async def send(connection: ByteStream, line: bytes) -> bool:
+    """Send a line; return whether somebody was there to take it."""
+    try:
+        await connection.send(line)
+    except _GONE:
+        return False
+    return True

@@ -1,0 +1,87 @@
+"""Who is the daemon of a state folder: the holder of its lock file, and nobody else binds the socket.
+
+Promise: of any number of processes started at once, one is elected and the others learn that it serves. The lock is
+let go by the system when its holder dies, so what a dead daemon left behind is stale by proof.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from linedex.errors import LinedexError, Unreadable
+from linedex.store.lock import SidecarLock
+from linedex_server.rendezvous.address import Address, accepts, listen, publish, published, withdraw
+
+WAIT_SECONDS = 10.0
+"""How long a starter waits for a daemon that is ending: that may take 2 s, on a machine with much else to do more."""
+_LOOK_SECONDS = 0.01
+
+
+class NoDaemon(LinedexError):
+    """No daemon can be reached or started."""
+
+    code = "no_daemon"
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """What the elected daemon holds.
+
+    Attributes:
+        state_dir: the state folder.
+        lock: the election's lock; held to the end of the process.
+        listener: the bound and listening socket; clients that connect wait in its queue.
+        address: where it listens.
+    """
+
+    state_dir: Path
+    lock: SidecarLock
+    listener: socket.socket
+    address: Address
+
+    def withdraw(self) -> None:
+        """Let no new client find the way in; who stands in the queue already has to be told."""
+        withdraw(self.state_dir, self.address)
+
+
+def elect(state_dir: Path, *, loopback: bool | None = None, wait: float = WAIT_SECONDS) -> Seat | None:
+    """Become the daemon of a state folder; return None when another serves it.
+
+    Args:
+        state_dir: the state folder.
+        loopback: whether to listen on a port; None: where the system has no Unix sockets.
+        wait: seconds for a daemon that ends to be gone.
+
+    Raises:
+        NoDaemon: another holds the lock and neither serves nor ends.
+        Unreadable: the state folder cannot be used.
+    """
+    try:
+        state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return _elected(state_dir, loopback=loopback, wait=wait)
+    except OSError as error:
+        raise Unreadable(
+            f"the state folder {state_dir} cannot be used: {error.strerror}",
+            "Mend its permissions, or name another with LINEDEX_STATE_DIR.",
+        ) from None
+
+
+def _elected(state_dir: Path, *, loopback: bool | None, wait: float) -> Seat | None:
+    lock = SidecarLock(state_dir / "daemon.lock")
+    end = time.monotonic() + wait
+    while not lock.acquire():
+        if accepts(published(state_dir)):
+            return None
+        if time.monotonic() > end:
+            raise NoDaemon(
+                f"another daemon holds {state_dir / 'daemon.lock'} and neither serves nor ends",
+                f"Look at {state_dir / 'daemon.log'}; end that process and try again.",
+            )
+        time.sleep(_LOOK_SECONDS)
+    withdraw(state_dir, published(state_dir))
+    listener, address = listen(state_dir) if loopback is None else listen(state_dir, loopback=loopback)
+    publish(state_dir, address)
+    return Seat(state_dir, lock, listener, address)
