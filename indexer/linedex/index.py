@@ -144,6 +144,14 @@ class Index:
         """Wait until the background has nothing to do; return whether that came true within `timeout` seconds."""
         return self._keeper.wait(timeout)
 
+    def on_change(self, callback: Callable[[frozenset[RelPath]], None]) -> Callable[[], None]:
+        """Call `callback` with the paths that changed, soon after they did; return what ends that.
+
+        Only a started index hears of changes. The calls come from a thread of their own, one at a time; an empty set
+        means that anything may have changed. The callback returns soon and raises nothing.
+        """
+        return self._keeper.freshness.subscribe(callback)
+
     def close(self) -> None:
         """End indexing at the next commit and close the sidecar; what is half done goes on at the next start."""
         for outliner in self._outliners:
@@ -153,8 +161,11 @@ class Index:
     # the state that questions start from
 
     def _look(self, scope: RelPath, *, include_ignored: bool = False) -> Look:
-        settings = replace(self._settings, include_ignored=True) if include_ignored else self._settings
-        found = look(self._root, settings, self._keeper.catalogue(), scope)
+        catalogue = self._keeper.catalogue()
+        found = None if include_ignored else self._keeper.freshness.look(scope)
+        if found is None:
+            settings = replace(self._settings, include_ignored=True) if include_ignored else self._settings
+            found = look(self._root, settings, catalogue, scope)
         self._keeper.learn(found)
         for new in found.new:
             if key_path(new.key) == scope:

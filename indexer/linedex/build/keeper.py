@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,9 +17,10 @@ import apsw
 
 from linedex.answers import IndexStatus
 from linedex.build.crash_policy import CrashPolicy
+from linedex.build.freshness import Freshness
 from linedex.build.progress import Progress
 from linedex.build.status import status_of
-from linedex.errors import IndexBusy
+from linedex.errors import IndexBusy, NotFound
 from linedex.files.ignore import WalkSettings
 from linedex.files.roots import Root
 from linedex.limits import Limits
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
 BACKGROUND = 19
 """Niceness of workers nobody waits for."""
 _TELL_SECONDS = 0.1
+_LONG_SECONDS = 2.0
+"""After a build longer than this the background rests as long as it took ..."""
+_REST_SECONDS = 60.0
+"""... but no longer than this."""
 
 
 class Keeper:
@@ -43,6 +48,7 @@ class Keeper:
 
     Attributes:
         policy: which languages may be parsed.
+        freshness: what is known of the disk without a walk, once the index is started.
     """
 
     def __init__(
@@ -84,6 +90,9 @@ class Keeper:
         self._idle.set()
         self._closing = threading.Event()
         self._named: list[FileRow] = []
+        self.freshness = Freshness(
+            *(root, settings, lambda: self._catalogue, self._ask_for_build, self._closing),
+        )
         self._load()
 
     # what queries start from
@@ -115,7 +124,8 @@ class Keeper:
 
     def learn(self, look: Look) -> None:
         """Let the background index what a look showed to be new, changed or gone."""
-        if look.changed:
+        named = look.catalogue.facts["ignored"][look.low : look.high]
+        if look.new or not bool((look.current | named).all()):
             self._ask_for_build()
 
     def learn_named(self, new: NewFile) -> None:
@@ -129,7 +139,10 @@ class Keeper:
         catalogue = self.catalogue()
         with self.reading() as db:
             own = (self._sidecar.problem,) if self._sidecar.problem else ()
-            return status_of(self._root, catalogue, self._progress, db, self._sidecar, (*own, *problems))
+            problems = (*own, *self.freshness.problems, *problems)
+            return status_of(
+                *(self._root, catalogue, self._progress, db, self._sidecar, self.freshness.words, problems)
+            )
 
     def skipped(self) -> Iterator[tuple[RelPath, str]]:
         """Yield the path of each file that is not indexed, and why, in path order."""
@@ -196,6 +209,7 @@ class Keeper:
         self._wake.set()
         if self._thread is not None:
             self._thread.join()
+        self.freshness.close()
         self._sidecar.close()
 
     def _ask_for_build(self) -> None:
@@ -204,14 +218,23 @@ class Keeper:
             self._wake.set()
 
     def _work(self) -> None:
+        if not self._loose:
+            self.freshness.begin()
         while not self._closing.is_set():
             self._wake.wait()
             if self._closing.is_set():
                 return
             self._wake.clear()
-            self._build_once(nice=BACKGROUND)
+            began = time.monotonic()
+            # the folder may come back under its name; until then there is nothing to index
+            with suppress(NotFound):
+                self._build_once(nice=BACKGROUND)
+            took = time.monotonic() - began
             if not self._wake.is_set():
                 self._idle.set()
+            elif took > _LONG_SECONDS:
+                # a large file that grows all the time shall not keep a core busy for good
+                self._closing.wait(min(took, _REST_SECONDS))
 
     def _build_once(self, *, nice: int) -> None:
         """Run one build; an index that is found to be damaged is begun anew, once."""
@@ -245,6 +268,7 @@ class Keeper:
             self._builder = Builder(
                 *(self._root, self._sidecar, self._settings, self._limits, self._progress),
                 *(self._publish, self.policy, self._added_languages),
+                None if self._loose else self.freshness.difference,
             )
             if self._closing.is_set():
                 self._builder.stop()

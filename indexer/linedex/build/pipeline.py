@@ -46,11 +46,14 @@ class Builder:
         publish: Callable[[Catalogue], None],
         policy: CrashPolicy,
         added_languages: Path | None = None,
+        compare: Callable[[Catalogue], Difference | None] | None = None,
     ) -> None:
         """Take a sidecar that this process writes.
 
-        `progress` is told what is done, `publish` given every new catalogue, both on the builder's thread.
+        `progress` is told what is done, `publish` given every new catalogue, both on the builder's thread. `compare`
+        says what a catalogue has to learn without a walk, or that only a walk can tell.
         """
+        self._compare = compare
         self._progress = progress
         self._policy = policy
         self._added_languages = added_languages
@@ -103,7 +106,9 @@ class Builder:
 
     def _list(self, catalogue: Catalogue) -> Catalogue:
         self._progress.begin(Phase.CATALOGUE)
-        found = difference(self._root, self._settings, catalogue)
+        found = self._compare(catalogue) if self._compare else None
+        if found is None:
+            found = difference(self._root, self._settings, catalogue)
         catalogue = self._learn(catalogue, found)
         sizes = catalogue.facts["size"]
         self._progress.advance(len(catalogue), int(sizes.sum()), found=True)

@@ -16,8 +16,6 @@ from linedex.store import signatures, symbols
 from linedex.store.catalogue import Catalogue
 from linedex.store.database import Sidecar
 
-FRESHNESS = "stat at each query"
-
 
 def status_of(
     root: Root,
@@ -25,6 +23,7 @@ def status_of(
     progress: Progress,
     db: apsw.Connection | None,
     sidecar: Sidecar,
+    freshness: str,
     problems: tuple[str, ...],
 ) -> IndexStatus:
     """Return the state of an index.
@@ -35,6 +34,7 @@ def status_of(
         progress: of the build that runs or ran last.
         db: a reading connection, None when the stored index cannot be used.
         sidecar: where it is stored.
+        freshness: how changes are noticed.
         problems: what is wrong.
     """
     phase, phases = progress.snapshot()
@@ -69,7 +69,7 @@ def status_of(
         sidecar_bytes=sidecar.size(),
         signature_bytes=signatures.signature_bytes(db) if db is not None else 0,
         writer=sidecar.writer,
-        freshness=FRESHNESS,
+        freshness=freshness,
         problems=problems,
     )
 

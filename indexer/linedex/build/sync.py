@@ -71,6 +71,12 @@ def look(root: Root, settings: WalkSettings, catalogue: Catalogue, scope: RelPat
     return _look(root, settings, catalogue, scope)[0]
 
 
+def walked(root: Root, settings: WalkSettings, catalogue: Catalogue) -> tuple[Look, tuple[FolderRow, ...]]:
+    """Return what stands in the whole root, and the folders that were met; raises as `look` does."""
+    found, met = _look(root, settings, catalogue, RelPath(b""))
+    return found, tuple(met.folders)
+
+
 def difference(root: Root, settings: WalkSettings, catalogue: Catalogue) -> Difference:
     """Return what `catalogue` has to learn of the whole root."""
     found, met = _look(root, settings, catalogue, RelPath(b""))
@@ -131,7 +137,13 @@ def _look(root: Root, settings: WalkSettings, catalogue: Catalogue, scope: RelPa
     began = time.perf_counter()
     met = _Met()
     low, high = catalogue.below(scope)
-    status = root.stat(scope)
+    try:
+        status = root.stat(scope)
+    except OSError as error:
+        raise NotFound(
+            f"The folder `{display(root.path)}` is not there any more ({error.strerror}).",
+            "Name it as it is called now.",
+        ) from error
     if stat.S_ISDIR(status.st_mode):
         _meet_folder(root, settings, catalogue, scope, met)
     elif stat.S_ISREG(status.st_mode):

@@ -1,0 +1,317 @@
+"""What stands on disk, kept beside a catalogue: which of its rows still tell the truth, and which files it lacks.
+
+Promise: `look` and `difference` say what a walk would say, if each change on disk was told through `meet` and `drop`.
+They cost a copy of two columns; telling costs a look-up a file; following the builder from one catalogue to the next
+(`rebase`) is a few passes over columns, 4 ms for 80,000 files.
+
+A file of the catalogue is a place in columns; any other is a `NewFile` by its key. Ignored files are in neither: they
+are known to the catalogue only when somebody named them, and are looked at by themselves.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import compress
+
+import numpy as np
+import numpy.typing as npt
+
+from linedex.build.sync import Difference, named_difference
+from linedex.files.fingerprint import from_stat, suspects
+from linedex.files.roots import Root
+from linedex.files.walk import is_hidden
+from linedex.model import FileState, Fingerprint, RelPath
+from linedex.store.catalogue import Catalogue, key_path, path_key
+from linedex.store.files import FileRow, FolderRow
+from linedex.store.look import Look, NewFile
+
+_STAT = ("inode", "size", "mtime_ns", "ctime_ns")
+_MANY = 500
+"""From so many files on, a dictionary of places is made rather than searching the sorted keys for each."""
+
+Stats = npt.NDArray[np.int64]
+
+
+class Present:
+    """The files and folders of one root, as far as it was told of them.
+
+    Attributes:
+        catalogue: what they are compared with.
+        linked: keys of files with more than one link, whose bytes may change through a name nobody watches.
+        folders: by their keys, mode, owner and group, time of change, and when they were listed, in ns.
+        problems: folders that could not be listed, by their keys, in words.
+    """
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self.catalogue = catalogue
+        self.linked: set[bytes] = set()
+        self._twins: set[bytes] = set()
+        self.folders: dict[bytes, FolderFacts] = {}
+        self.problems: dict[bytes, str] = {}
+        self._stats = _stats_of(catalogue)
+        self._there = np.zeros(len(catalogue), np.bool_)
+        self._current = np.zeros(len(catalogue), np.bool_)
+        self._new: dict[bytes, NewFile] = {}
+        self._new_keys: list[bytes] = []
+        self._unsorted = False
+
+    # being told
+
+    def meet(self, files: Sequence[tuple[bytes, os.stat_result]], *, twins: bool = True) -> list[bytes]:
+        """Take in that these files, by key, have these stats; return the keys of those that had not before.
+
+        Args:
+            files: what was met.
+            twins: whether a file that has a second link may be known under another name that is not among them.
+        """
+        changed, places, rows, keys = [], [], [], []
+        linked: dict[bytes, int] = {}
+        find = self.catalogue.places_by_key.get if len(files) > _MANY else self._place
+        for key, status in files:
+            if status.st_nlink > 1:
+                linked[key] = _signed(status.st_ino)
+            else:
+                self.linked.discard(key)
+            place = find(key, -1)
+            if place >= 0:
+                keys.append(key)
+                places.append(place)
+                rows.append(
+                    (_signed(status.st_ino), status.st_size, status.st_mtime_ns, status.st_ctime_ns),
+                )
+                continue
+            stat = from_stat(status)
+            former = self._new.get(key)
+            if former is None or former.stat != stat:
+                changed.append(key)
+                self._add_new(NewFile(key, stat, is_hidden(key_path(key))))
+        if places:
+            at = np.array(places, np.intp)
+            now = np.array(rows, np.int64)
+            differs = (self._stats[at] != now).any(axis=1) | ~self._there[at]
+            self._stats[at] = now
+            self._there[at] = True
+            self._judge(at)
+            changed += compress(keys, differs.tolist())
+        self.linked.update(linked)
+        if twins and (inodes := [linked[key] for key in changed if key in linked]):
+            self._find_twins(inodes)
+        return changed
+
+    def drop(self, key: bytes) -> tuple[list[bytes], list[bytes]]:
+        """Take in that nothing is at `key` or below; return the keys of the files and folders that were there."""
+        gone = self.files_below(key)
+        low, high = self.catalogue.below(key_path(key))
+        self._there[low:high] = False
+        self._current[low:high] = False
+        self._drop_new(gone)
+        self.linked.difference_update(gone)
+        self.forget_problems(key)
+        return gone, self.drop_folders(self.folders_below(key))
+
+    def drop_files(self, keys: Iterable[bytes]) -> None:
+        """Take in that these files are not there."""
+        gone = list(keys)
+        places = [place for key in gone if (place := self._place(key)) >= 0]
+        self._there[places] = False
+        self._current[places] = False
+        self._drop_new(gone)
+        self.linked.difference_update(gone)
+
+    def drop_folders(self, keys: Iterable[bytes]) -> list[bytes]:
+        """Take in that these folders are not there; return those that were."""
+        gone = [key for key in keys if key in self.folders]
+        for key in gone:
+            del self.folders[key]
+        return gone
+
+    def forget_problems(self, key: bytes) -> None:
+        """Forget what was wrong with the folder at `key` and with those in it."""
+        for folder in [folder for folder in self.problems if _is_below(folder, key)]:
+            del self.problems[folder]
+
+    # asking
+
+    def has(self, key: bytes) -> bool:
+        """Say whether a file is there."""
+        place = self._place(key)
+        return bool(self._there[place]) if place >= 0 else key in self._new
+
+    def files_below(self, key: bytes) -> list[bytes]:
+        """Return the keys of the files that are at `key` or below."""
+        low, high = self.catalogue.below(key_path(key))
+        return [*compress(self.catalogue.keys[low:high], self._there[low:high].tolist()), *self._new_below(key)]
+
+    def folders_below(self, key: bytes) -> list[bytes]:
+        """Return the keys of the folders that are at `key` or below."""
+        if not key:
+            return list(self.folders)
+        if key not in self.folders:
+            return []
+        return [folder for folder in self.folders if _is_below(folder, key)]
+
+    def look(self, scope: RelPath) -> Look | None:
+        """Return what stands at or below `scope`, None when nothing is known to be there."""
+        began = time.perf_counter()
+        key = path_key(scope)
+        if key not in self.folders and not self.has(key):
+            return None
+        low, high = self.catalogue.below(scope)
+        there = self._there[low:high]
+        new = tuple(self._new[name] for name in self._new_below(key))
+        problems = tuple(text for folder, text in self.problems.items() if _is_below(folder, key))
+        current = self._current[low:high].copy()
+        seconds = time.perf_counter() - began
+        return Look(self.catalogue, scope, low, high, current, ~there, new, seconds, problems)
+
+    def difference(self, root: Root) -> Difference:
+        """Return what the catalogue has to learn; files that somebody named are looked at in `root`."""
+        catalogue, facts = self.catalogue, self.catalogue.facts
+        seen = time.time_ns()
+        stale = np.flatnonzero(self._there & ~self._current & ~facts["ignored"] & (facts["state"] != FileState.PENDING))
+        changed = tuple(
+            (int(facts["id"][place]), Fingerprint(int(facts["device"][place]), *_unsigned(stats)), seen)
+            for place, stats in zip(stale.tolist(), self._stats[stale].tolist(), strict=True)
+        )
+        named = named_difference(root, catalogue, np.flatnonzero(facts["ignored"]).tolist())
+        known_folders = set(catalogue.folder_keys)
+        return Difference(
+            tuple(
+                FolderRow(key, folder.mtime_ns, folder.seen_ns)
+                for key, folder in self.folders.items()
+                if key not in known_folders
+            ),
+            tuple(FileRow(key, self._new[key].stat, seen) for key in self._new_below(b"")),
+            (*changed, *named.changed),
+            (*facts["id"][~self._there & ~facts["ignored"]].tolist(), *named.gone),
+            tuple(
+                folder
+                for key, folder in zip(catalogue.folder_keys, catalogue.folder_facts["id"].tolist(), strict=True)
+                if key not in self.folders
+            ),
+        )
+
+    # following the builder
+
+    def rebase(self, catalogue: Catalogue) -> None:
+        """Compare with `catalogue` from now on."""
+        before = self.catalogue
+        if catalogue is before:
+            return
+        self.catalogue = catalogue
+        if catalogue.keys is not before.keys:
+            self._realign(before, catalogue)
+        self._current = np.zeros(len(catalogue), np.bool_)
+        self._judge(np.flatnonzero(self._there))
+
+    def _realign(self, before: Catalogue, after: Catalogue) -> None:
+        """Carry the columns over to the places of another catalogue."""
+        ids, next_ids = before.facts["id"], after.facts["id"]
+        stays, stayed = np.isin(ids, next_ids), np.isin(next_ids, ids)
+        if list(compress(before.keys, stays.tolist())) != list(compress(after.keys, stayed.tolist())):
+            # a row has another key than before: it speaks of another file of the disk
+            kept = set(before.keys).intersection(after.keys)
+            stays = np.fromiter((key in kept for key in before.keys), np.bool_, len(before))
+            stayed = np.fromiter((key in kept for key in after.keys), np.bool_, len(after))
+        stats, there = self._stats, self._there
+        self._stats = _stats_of(after)
+        self._there = np.zeros(len(after), np.bool_)
+        self._stats[stayed] = stats[stays]
+        self._there[stayed] = there[stays]
+        for place in np.flatnonzero(~stays & there).tolist():
+            stat = Fingerprint(int(before.facts["device"][place]), *_unsigned(stats[place].tolist()))
+            key = before.keys[place]
+            self._new[key] = NewFile(key, stat, is_hidden(key_path(key)))
+        for place in np.flatnonzero(~stayed).tolist():
+            met = self._new.pop(after.keys[place], None)
+            if met is not None:
+                stat = met.stat
+                self._stats[place] = (_signed(stat.inode), stat.size, stat.mtime_ns, stat.ctime_ns)
+                self._there[place] = True
+        self._unsorted = True
+
+    def _judge(self, at: npt.NDArray[np.intp]) -> None:
+        rows = self.catalogue.facts[at]
+        stats = self._stats[at]
+        same = np.ones(len(at), np.bool_)
+        for column, name in enumerate(_STAT):
+            same &= stats[:, column] == rows[name].astype(np.int64)
+        self._current[at] = same & ~suspects(rows["mtime_ns"], rows["ctime_ns"], rows["seen_ns"])
+
+    def _find_twins(self, inodes: list[int]) -> None:
+        twins = {self.catalogue.keys[at] for at in np.flatnonzero(np.isin(self._stats[:, 0], inodes) & self._there)}
+        wanted = set(inodes)
+        twins.update(key for key, met in self._new.items() if _signed(met.stat.inode) in wanted)
+        self._twins |= twins - self.linked
+        self.linked |= twins
+
+    def take_twins(self) -> set[bytes]:
+        """Return the files that were found to have a second link since the last call, and not by looking at them."""
+        twins, self._twins = self._twins, set()
+        return twins
+
+    # files the catalogue lacks
+
+    def _place(self, key: bytes, otherwise: int = -1) -> int:
+        keys = self.catalogue.keys
+        at = bisect_left(keys, key)
+        return at if at < len(keys) and keys[at] == key else otherwise
+
+    def _add_new(self, file: NewFile) -> None:
+        if file.key not in self._new:
+            self._unsorted = True
+        self._new[file.key] = file
+
+    def _drop_new(self, keys: Iterable[bytes]) -> None:
+        for key in keys:
+            if self._new.pop(key, None) is not None:
+                self._unsorted = True
+
+    def _new_below(self, key: bytes) -> list[bytes]:
+        if self._unsorted:
+            self._new_keys = sorted(self._new)
+            self._unsorted = False
+        keys = self._new_keys
+        if not key:
+            return list(keys)
+        return keys[bisect_left(keys, key) : bisect_left(keys, key + b"\1")]
+
+
+class FolderFacts:
+    """What is known of a folder; see `Present.folders`."""
+
+    __slots__ = ("access", "mtime_ns", "seen_ns")
+
+    def __init__(self, status: os.stat_result) -> None:
+        self.access = access_of(status)
+        self.mtime_ns = status.st_mtime_ns
+        self.seen_ns = time.time_ns()
+
+
+def _is_below(key: bytes, folder: bytes) -> bool:
+    return not folder or key == folder or key.startswith(folder + b"\0")
+
+
+def access_of(status: os.stat_result) -> tuple[int, int, int, int]:
+    """Return what decides whether a folder can be listed, and which folder it is."""
+    return status.st_mode, status.st_uid, status.st_gid, status.st_ino
+
+
+def _stats_of(catalogue: Catalogue) -> Stats:
+    stats = np.empty((len(catalogue), len(_STAT)), np.int64)
+    for column, name in enumerate(_STAT):
+        stats[:, column] = catalogue.facts[name].astype(np.int64)
+    return stats
+
+
+def _signed(inode: int) -> int:
+    """Return an inode number as columns of signed numbers hold it."""
+    return inode if inode < 1 << 63 else inode - (1 << 64)
+
+
+def _unsigned(stats: list[int]) -> tuple[int, int, int, int]:
+    inode, size, mtime_ns, ctime_ns = stats
+    return inode % (1 << 64), size, mtime_ns, ctime_ns
