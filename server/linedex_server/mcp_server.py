@@ -99,8 +99,14 @@ class Serving:
 Context: TypeAlias = ServerRequestContext[Serving]
 
 
-def build_server(session: Session, tools: Sequence[Tool]) -> Server[Serving]:
-    """Return an MCP server, for both protocol eras, that answers with these tools."""
+def build_server(session: Session, tools: Sequence[Tool], *, calls_at_once: int = CALLS_AT_ONCE) -> Server[Serving]:
+    """Return an MCP server, for both protocol eras, that answers with these tools.
+
+    Args:
+        session: what the tools work with.
+        tools: in the order a client lists them.
+        calls_at_once: of all clients of this server together.
+    """
 
     @asynccontextmanager
     async def lifespan(_: Server[Serving]) -> AsyncIterator[Serving]:
@@ -108,7 +114,7 @@ def build_server(session: Session, tools: Sequence[Tool]) -> Server[Serving]:
         async with anyio.create_task_group() as group:
             group.start_soon(subscriptions.watch)
             yield Serving(
-                session, {tool.name: tool for tool in tools}, anyio.CapacityLimiter(CALLS_AT_ONCE), subscriptions
+                session, {tool.name: tool for tool in tools}, anyio.CapacityLimiter(calls_at_once), subscriptions
             )
             group.cancel_scope.cancel()
 

@@ -45,27 +45,37 @@ def mcp(roots: tuple[str, ...], output: str | None, tools: str | None, read_only
 
 @click.command(
     cls=TaughtCommand,
-    examples=[("linedex serve --root ~/work/project", "and keep this folder indexed, client or not")],
+    examples=[
+        ("linedex serve --root ~/work/project", "and keep this folder indexed, client or not"),
+        ("linedex serve --root ~/src --http 8765", "MCP over HTTP too, at http://127.0.0.1:8765/mcp"),
+    ],
 )
 @click.option("--root", "roots", multiple=True, metavar="DIR", help="A folder to keep indexed; may be given again.")
 @click.option("--until-idle", is_flag=True, help="End when no client needed it for LINEDEX_IDLE_SECONDS.")
-def serve(roots: tuple[str, ...], until_idle: bool) -> int:
+@click.option("--http", metavar="HOST:PORT", help="Answer MCP over HTTP too, at /mcp, to who has the token.")
+@click.option("--http-allow-remote", is_flag=True, help="Let other machines reach that port; it is not encrypted.")
+def serve(roots: tuple[str, ...], until_idle: bool, http: str | None, http_allow_remote: bool) -> int:
     """Be the daemon of all linedex clients, in the foreground, until Ctrl-C or `linedex stop`.
 
     There is no need to: `linedex mcp` starts one. There is one daemon for a state folder; where one runs already, this
-    command says so and ends.
+    command says so and ends. HTTP clients see the folders of --root, else of LINEDEX_ALLOWED_ROOTS, else the working
+    folder; their bearer token lies in the state folder, http/token.
     """
-    settings = Settings.load({"allowed_roots": roots or None})
+    if http is not None and until_idle:
+        raise click.UsageError("--http serves until it is stopped; leave out --until-idle.")
+    settings = Settings.load({"allowed_roots": roots or None, "http_allow_remote": http_allow_remote or None})
     from linedex_server.rendezvous.election import elect  # noqa: PLC0415
 
     seat = elect(settings.state_dir)
     if seat is None:
         notify(f"linedex: a daemon serves {settings.state_dir} already")
-        return 0
+        if http is not None:
+            notify("linedex: it does not answer HTTP for this command; `linedex stop` ends it")
+        return 0 if http is None else 2
     # only the one that was elected waits for the protocol package
     from linedex_server.daemon.lifecycle import run  # noqa: PLC0415
 
-    run(seat, settings, until_idle=until_idle)
+    run(seat, settings, until_idle=until_idle, http=http)
     return 0
 
 

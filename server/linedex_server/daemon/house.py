@@ -11,6 +11,7 @@ from pathlib import Path
 import anyio
 
 from linedex_server.indexes import SharedIndexes
+from linedex_server.metrics import Meter
 from linedex_server.rendezvous.election import Seat
 
 MOST_SESSIONS = 256
@@ -31,6 +32,7 @@ class House:
     Attributes:
         seat: where it listens, and its right to.
         indexes: every index that is open.
+        meter: counts what all sessions ask.
         ending: set when it has begun to end; no session begins after that.
         began: when it was elected, in seconds since the epoch.
     """
@@ -38,6 +40,7 @@ class House:
     def __init__(self, seat: Seat) -> None:
         self.seat = seat
         self.indexes = SharedIndexes()
+        self.meter = Meter()
         self.ending = anyio.Event()
         self.began = time.time()
         self._guests: list[Guest] = []

@@ -21,6 +21,7 @@ from anyio.abc import SocketListener, SocketStream
 from linedex_server.config import Settings
 from linedex_server.daemon.door import receive
 from linedex_server.daemon.house import House
+from linedex_server.daemon.http_door import HttpDoor
 from linedex_server.daemon.sessions import DRAIN_SECONDS
 from linedex_server.mcp_server import GRACE_SECONDS, announce
 from linedex_server.rendezvous.election import Seat
@@ -29,31 +30,38 @@ from linedex_server.rendezvous.launch import record
 from linedex_server.workspace import Workspace
 
 
-def run(seat: Seat, settings: Settings, *, until_idle: bool) -> None:
+def run(seat: Seat, settings: Settings, *, until_idle: bool, http: str | None = None) -> None:
     """Be the daemon until the end; ends the process.
 
     Args:
         seat: from a won election.
         settings: the daemon's own; its roots are indexed and kept so all along.
         until_idle: whether to end when nobody needed it for `settings.idle_seconds`.
+        http: `HOST:PORT` where HTTP clients are answered; without own roots they see the working folder.
 
     Raises:
-        LinedexError: an own root cannot be used.
+        LinedexError: an own root, or the address, cannot be used.
     """
     logging.basicConfig(stream=sys.stderr, level=settings.log_level.upper(), format="%(asctime)s linedex: %(message)s")
     record(seat.state_dir, Launcher.own())
     house = House(seat)
-    own = None
+    own = door = None
+    if http is not None:
+        settings = settings.rooted(Path.cwd())
+        door = HttpDoor.open(http, settings)
     if settings.allowed_roots and not until_idle:
         own = Workspace(settings, base=Path.cwd(), indexes=house.indexes)
         announce(own)
-    anyio.run(_live, house, own, settings.idle_seconds if until_idle else None)
+    if door is not None:
+        sys.stderr.write(door.announcement)
+        sys.stderr.flush()
+    anyio.run(_live, house, own, door, settings.idle_seconds if until_idle else None)
     house.indexes.close()
     sys.stderr.flush()
     os._exit(0)
 
 
-async def _live(house: House, own: Workspace | None, idle_seconds: float | None) -> None:
+async def _live(house: House, own: Workspace | None, door: HttpDoor | None, idle_seconds: float | None) -> None:
     house.seat.listener.settimeout(0)
     listener = await SocketListener.from_socket(house.seat.listener)
 
@@ -64,6 +72,8 @@ async def _live(house: House, own: Workspace | None, idle_seconds: float | None)
         group.start_soon(_retire_on_signal, house)
         if own is not None:
             group.start_soon(_start, own)
+            if door is not None:
+                group.start_soon(door.serve, house, own)
         if idle_seconds is not None:
             group.start_soon(house.retire_when_idle, idle_seconds)
         group.start_soon(listener.serve, serve)

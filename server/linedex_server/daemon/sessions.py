@@ -64,7 +64,7 @@ async def serve_client(house: House, connection: ByteStream, lines: Lines, hello
         await send(connection, Welcome(error=str(error), hint=error.hint).line())
         return
     settings = workspace.settings
-    tools = offered(settings.tools, read_only=settings.read_only)
+    tools = house.meter.counted(offered(settings.tools, read_only=settings.read_only))
     notices = [f"serving {root}" for root in workspace.roots]
     if workspace.unrestricted:
         notices.insert(0, "WARNING: allowed roots hold '*': EVERY file that this user can read can be read")
