@@ -40,6 +40,7 @@ from linedex.build.sync import look
 from linedex.content.symbols import Extraction
 from linedex.errors import LinedexError
 from linedex.files.ignore import WalkSettings
+from linedex.files.own_state import without_own_state
 from linedex.files.roots import Root
 from linedex.limits import DEFAULT_LIMITS, Limits
 from linedex.model import RelPath
@@ -77,6 +78,7 @@ class Index:
         loose: bool = False,
         read_only: bool = False,
         added_languages: Path | None = None,
+        state: Path | None = None,
     ) -> None:
         """Open the index of `root`; nothing is indexed before `start` or `build`.
 
@@ -88,6 +90,7 @@ class Index:
             loose: whether only files that are named belong to it: for files outside every root.
             read_only: whether to make and write nothing: what is stored is used, the rest is read.
             added_languages: the folder of languages a person added.
+            state: the folder of our own that the sidecar lies in, left out of the root if it is below it.
 
         Raises:
             NotFound, NotAFolder: there is no such folder.
@@ -96,7 +99,7 @@ class Index:
         self._root = Root(root)
         self.root = Path(os.fsdecode(self._root.path))
         self._limits = limits
-        self._settings = settings or WalkSettings()
+        self._settings = without_own_state(settings or WalkSettings(), self._root, sidecar, state)
         self._added_languages = added_languages
         store = Sidecar(sidecar, str(self.root), read_only=read_only)
         self._keeper = Keeper(

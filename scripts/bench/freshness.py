@@ -52,15 +52,17 @@ class Trial:
         self.index.start()
         self.index.wait()
         self.barriers: dict[bool, list[float]] = {False: [], True: []}
+        self.used: dict[bool, list[float]] = {False: [], True: []}
         self.stale: collections.Counter[str] = collections.Counter()
         self.longest: tuple[float, str] = (0.0, "")
 
     def ask(self, name: str, *, burst: bool) -> None:
         """Ask for what was written last, for something older, and compare with reading."""
-        began = time.perf_counter()
+        began, used = time.perf_counter(), time.thread_time()
         self.index.refresh()
         took = time.perf_counter() - began
         self.barriers[burst].append(took)
+        self.used[burst].append(time.thread_time() - used)
         if not burst:
             self.longest = max(self.longest, (took, name))
         older = f"t{self.tree.random.randrange(1, self.tree.written + 1)}x"
@@ -186,6 +188,8 @@ def main() -> None:
                 "stale": dict(trial.stale),
                 "barrier_p50_ms": round(share(trial.barriers[False], 0.5), 3),
                 "barrier_p99_ms": round(share(trial.barriers[False], 0.99), 3),
+                "barrier_cpu_p50_ms": round(share(trial.used[False], 0.5), 3),
+                "barrier_cpu_p99_ms": round(share(trial.used[False], 0.99), 3),
                 "barrier_longest": [round(1000 * trial.longest[0], 1), trial.longest[1]],
                 "burst_barrier_longest_ms": round(share(trial.barriers[True], 1), 1),
                 "seconds": round(time.monotonic() - began),

@@ -30,6 +30,7 @@ class Opening:
         walk: what of the folder belongs to it.
         loose: whether only files that are named belong to it.
         added_languages: the folder of languages a person added.
+        state: the state folder, left out of the root if it lies below it.
     """
 
     root: Path
@@ -37,6 +38,7 @@ class Opening:
     walk: WalkSettings
     loose: bool
     added_languages: Path
+    state: Path
 
 
 class _Shared:
@@ -60,6 +62,7 @@ class _Shared:
                     settings=opening.walk,
                     loose=opening.loose,
                     added_languages=opening.added_languages,
+                    state=opening.state,
                 )
             return self._index
 

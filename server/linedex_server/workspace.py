@@ -188,7 +188,8 @@ class Workspace:
         settings = self.settings
         sidecar = sidecar_path(settings.state_dir, root, loose=loose)
         make_private_folders(settings.state_dir, sidecar)
-        return Opening(root, sidecar, settings.walk, loose, languages_folder(settings.state_dir))
+        state = settings.state_dir
+        return Opening(root, sidecar, settings.walk, loose, languages_folder(state), state)
 
 
 def _joined(index: Index, path: RelPath) -> bytes:

@@ -173,7 +173,9 @@ class Freshness:
             self._poll(str(refusal))
             return None
         if tree.has_changed and threading.current_thread() is not self._thread:
-            watcher.wake()  # the thread behind has not seen the events that were read here
+            # the thread behind has not seen the events that were read here
+            watcher.wake()
+            self._index_changes()
         return tree
 
     @property

@@ -229,6 +229,8 @@ class TrackedTree:
                 present.problems[key] = f"{display(folder.path) or '.'}: {folder.problem}"
                 continue
             former_folders.discard(key)
+            if key not in present.folders:
+                self._tell((key,))
             present.folders[key] = FolderFacts(folder.status)
             for sub in folder.folders:
                 watcher.watch(RelPath(folder.path + b"/" + sub.name if folder.path else sub.name))
@@ -237,11 +239,13 @@ class TrackedTree:
             former_files.difference_update(key for key, _ in files)
         self._tell(former_files)
         present.drop_files(former_files)
-        watcher.forget(key_path(key) for key in present.drop_folders(former_folders))
+        self._tell(former_folders)
+        watcher.forget(map(key_path, present.drop_folders(former_folders)))
 
     def _drop(self, key: bytes) -> None:
         files, folders = self.present.drop(key)
         self._tell(files)
+        self._tell(folders)
         self._watcher.forget(map(key_path, folders))
 
     def _tell(self, keys: Iterable[bytes]) -> None:
