@@ -7,6 +7,7 @@ of one server see the same roots, those of the server it was given.
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import ipaddress
 import os
@@ -26,6 +27,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from linedex.answers import IndexStatus
 from linedex.errors import BadArgument, Unreadable
@@ -39,6 +41,8 @@ LOOPBACK = "127.0.0.1"
 SESSIONS = 1_000
 """Sessions of the handshake era that are open at once; those of a client that went away end after half an hour."""
 CONNECTIONS = 128
+HEAD_SECONDS = 10.0
+"""Time in which a new connection must have sent the head of a request."""
 KEPT_SECONDS = 30
 """An idle connection is kept longer than clients keep theirs (5 s), so that none sends into a closed one."""
 CALL_SECONDS = 0.7
@@ -203,6 +207,21 @@ async def _healthz(_: Request) -> Response:
     return PlainTextResponse("ok\n", headers={"cache-control": "no-store"})
 
 
+class _Impatient(H11Protocol):
+    """Hangs up on who connects and asks nothing; uvicorn itself waits for ever, and so they would use up the places.
+
+    Who asked once and is still connected has shown the token: the guard hangs up on all others.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(transport)
+        self.loop.call_later(HEAD_SECONDS, self._hang_up)
+
+    def _hang_up(self) -> None:
+        if not self.cycle:
+            self.transport.close()
+
+
 class _Uvicorn(uvicorn.Server):
     """Leaves signals to whoever runs it, and wakes once a second, for the Date header, instead of ten times."""
 
@@ -235,7 +254,7 @@ async def serve_http(app: Drain, listener: socket.socket, stop: anyio.Event) -> 
     """
     config = uvicorn.Config(
         app,
-        http="h11",
+        http=_Impatient,
         ws="none",
         lifespan="on",
         # the process's logging stands; an access log would only repeat paths

@@ -30,6 +30,7 @@ from mcp.shared.subscriptions import ResourceUpdated
 from mcp.types import CallToolResult, ResourceUpdatedNotification, TextContent
 
 from linedex.errors import BadArgument, Unreadable
+from linedex_server import http
 from linedex_server.config import Settings
 from linedex_server.http import Address, access_for, announcement, bound, http_app, serve_http
 from linedex_server.http_guard import LOOPBACK_NAMES
@@ -144,8 +145,8 @@ async def client_of(
     door: Door, era: str, heard: Callable[[object], Awaitable[None]] | None = None
 ) -> AsyncIterator[Client]:
     async with (
-        httpx2.AsyncClient(headers={"Authorization": f"Bearer {door.token}"}) as http,
-        Client(streamable_http_client(door.url, http_client=http), mode=era, message_handler=heard) as connected,
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {door.token}"}) as sender,
+        Client(streamable_http_client(door.url, http_client=sender), mode=era, message_handler=heard) as connected,
     ):
         yield connected
 
@@ -304,6 +305,24 @@ def test_a_body_without_the_token_is_not_taken_in(door: Door) -> None:
 def test_a_body_within_the_limit_reaches_the_protocol(door: Door) -> None:
     status, _, _ = door.request("POST", "/mcp", {"Content-Type": "application/json"}, b" " * (BODY_BYTES - 1) + b"x")
     assert status in (400, 406)
+
+
+def test_who_connects_and_asks_nothing_is_hung_up_on_and_others_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "HEAD_SECONDS", 0.05)
+    with serving(tmp_path) as door, HTTPSession(door.port) as asking:
+        sent = {"Host": "localhost", "Authorization": f"Bearer {door.token}"}
+        asking.request("GET", "/healthz", headers=sent)
+        assert answered(asking.getresponse())[0] == 200
+        kept = asking.sock
+        for begun in (b"", b"GET /healthz HTTP/1.1\r\nHost: local"):
+            with socket.create_connection(("127.0.0.1", door.port), timeout=20) as silent:
+                silent.sendall(begun)
+                assert silent.recv(100) == b""
+        asking.request("GET", "/healthz", headers=sent)
+        assert answered(asking.getresponse())[0] == 200
+        assert asking.sock is kept
 
 
 @pytest.mark.parametrize("era", ERAS)
