@@ -15,9 +15,9 @@ from typing import Any
 from linedex.answers import IndexStatus, Phase, PhaseProgress
 from linedex.errors import IndexBusy
 from linedex.store.lock import SidecarLock
-from linedex_server.rendezvous.election import NoDaemon
+from linedex_server.rendezvous.errors import NoDaemon
 from linedex_server.rendezvous.hello import INDEX, STATUS, STOP, Hello
-from linedex_server.rendezvous.launch import Link, reach
+from linedex_server.rendezvous.reach import Link, reach
 
 STOP_SECONDS = 5.0
 """A daemon ends within two; a machine with much else to do may take longer."""

@@ -1,10 +1,10 @@
 """`linedex mcp`: a proxy of lines between an MCP client on stdin and stdout and the daemon.
 
 Promise: standard library only, so that it answers while an SDK would still be imported. The client never sees that a
-daemon died: the bridge starts another, replays the handshake and the live subscriptions, sends the unanswered calls
-again that only read, and answers the others with the truth, that the change may or may not have been made. A client
-that waits for nothing gets its new daemon with its next message, so that `linedex stop` leaves none behind. A line that
-a dying daemon did not finish never reaches the client.
+daemon died: the bridge starts another, replays the handshake and the live subscriptions, says of each file subscribed
+to that it may have changed meanwhile, sends the unanswered calls again that only read, and answers the others with the
+truth, that the change may or may not have been made. A client that waits for nothing gets its new daemon with its next
+message, so that `linedex stop` leaves none behind. A line that a dying daemon did not finish never reaches the client.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from types import FrameType
 from typing import Any, BinaryIO, NoReturn
 
 from linedex.errors import LinedexError
-from linedex_server.rendezvous.election import NoDaemon
 from linedex_server.rendezvous.hello import LINE_BYTES, MCP, Hello
-from linedex_server.rendezvous.launch import Link, reach
+from linedex_server.rendezvous.reach import Link, reach
 
 LAST_ANSWERS_SECONDS = 2.0
 """How long answers may still come after the client has closed its end."""
 SENDINGS = 3
 """How often a call is sent at most: one that kills every daemon it reaches is given up."""
+_SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 _INTERNAL_ERROR = -32603
 _INVALID_REQUEST = -32600
 
@@ -38,12 +38,13 @@ Message = dict[str, Any]
 
 @dataclass(slots=True)
 class _Call:
-    """A request without an answer, and how often it was sent."""
+    """A request without an answer, how often it was sent, and whether as a subscription it was acknowledged."""
 
     line: bytes
     method: str
     tool: str
     sendings: int = 1
+    acknowledged: bool = False
 
 
 class Bridge:
@@ -112,8 +113,7 @@ class Bridge:
     def _remember(self, line: bytes) -> None:
         message = _message(line)
         method, number = message.get("method"), message.get("id")
-        given = message.get("params")
-        params: Message = given if isinstance(given, dict) else {}
+        params = _part(message, "params")
         with self._state:
             if method == "notifications/initialized":
                 self._initialized = line
@@ -134,12 +134,7 @@ class Bridge:
         """Hand every whole line of the daemon to the client, and change daemons when one ends."""
         while True:
             for line in self._lines():
-                message = _message(line)
-                with self._state:
-                    if "method" not in message and isinstance(message.get("id"), (str, int)):
-                        answered = self._calls.pop(message["id"], None)
-                        self._greeted |= answered is not None and answered.method == "initialize"
-                self._write(line)
+                self._hand_on(line)
             # `sendall` of the other thread ends now at the latest, and lets go of `_sending`
             self._link.close()
             with self._sending:
@@ -150,6 +145,34 @@ class Bridge:
                     return
                 self._change_daemons()
                 self._parted = False
+
+    def _hand_on(self, line: bytes) -> None:
+        message = _message(line)
+        method, number = message.get("method"), message.get("id")
+        if method is None and isinstance(number, (str, int)):
+            with self._state:
+                answered = self._calls.pop(number, None)
+            self._greeted |= answered is not None and answered.method == "initialize"
+        elif method == "notifications/subscriptions/acknowledged" and self._acknowledged_again(message):
+            # the client has heard that, and not what changed while nobody was watching
+            params = _part(message, "params")
+            for uri in _part(params, "notifications").get("resourceSubscriptions") or ():
+                self._tell_of_change(uri, _meta=_part(params, "_meta"))
+            return
+        self._write(line)
+
+    def _acknowledged_again(self, message: Message) -> bool:
+        number = _part(_part(message, "params"), "_meta").get(_SUBSCRIPTION)
+        with self._state:
+            call = self._calls.get(number) if isinstance(number, (str, int)) else None
+            if call is None:
+                return False
+            before, call.acknowledged = call.acknowledged, True
+        return before
+
+    def _tell_of_change(self, uri: str, **more: Any) -> None:
+        told = {"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": uri, **more}}
+        self._write(json.dumps(told).encode() + b"\n")
 
     def _lines(self) -> Iterator[bytes]:
         while True:
@@ -178,18 +201,19 @@ class Bridge:
             self._asked(self._handshake)
         if self._initialized is not None:
             self._link.connection.sendall(self._initialized)
-        for number, line in enumerate(self._subscriptions.values()):
+        for number, (uri, line) in enumerate(self._subscriptions.items()):
             again = {**_message(line), "id": f"linedex-subscription-{number}"}
-            self._asked(json.dumps(again).encode() + b"\n")
+            if "result" in self._asked(json.dumps(again).encode() + b"\n"):
+                self._tell_of_change(uri)
 
-    def _asked(self, line: bytes) -> None:
-        """Send a request of the bridge's own and drop its answer."""
+    def _asked(self, line: bytes) -> Message:
+        """Send a request of the bridge's own and return its answer, which is none of the client's."""
         number = _message(line)["id"]
         self._link.connection.sendall(line)
         for answer in self._lines():
             message = _message(answer)
             if "method" not in message and message.get("id") == number:
-                return
+                return message
             self._write(answer)
         raise ConnectionResetError("the daemon ended during the replay")
 
@@ -252,15 +276,20 @@ def serve(state_dir: Path, hello_arguments: Message) -> NoReturn:
 
 
 def _down(bridge: Bridge) -> None:
+    """Hand on answers to the end, and end the process: without this half of it a client would wait for ever."""
+    status = 1
     try:
         bridge.downward()
-    except (NoDaemon, LinedexError) as error:
+        status = 0
+    except LinedexError as error:
+        status = 2
         bridge.refuse_all(f"{error}. {error.hint}")
         sys.stderr.write(f"linedex: {error}\n  {error.hint}\n")
         sys.stderr.flush()
-        os._exit(2)
-    except OSError:
-        os._exit(0)  # the client reads no more
+    except BrokenPipeError:
+        status = 0  # the client reads no more
+    finally:
+        os._exit(status)
 
 
 def _stdin_lines() -> Iterator[bytes]:
@@ -285,3 +314,9 @@ def _message(line: bytes) -> Message:
     except ValueError:
         return {}
     return message if isinstance(message, dict) else {}
+
+
+def _part(message: Message, name: str) -> Message:
+    """Return a part of a message that should be an object; what is none has no keys."""
+    part = message.get(name)
+    return part if isinstance(part, dict) else {}

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from linedex_server import VERSION
-from linedex_server.rendezvous.address import PATH_BYTES, Address, connect, published
-from linedex_server.rendezvous.election import NoDaemon, elect
+from linedex_server.rendezvous.address import Address, connect, published
+from linedex_server.rendezvous.election import elect
+from linedex_server.rendezvous.errors import NoDaemon
 from linedex_server.rendezvous.hello import MCP, Hello, Launcher, Welcome, version_of
 from linedex_server.rendezvous.launch import newest, record
+from linedex_server.rendezvous.listening import PATH_BYTES
 
 if TYPE_CHECKING:
     from conftest import House

@@ -12,9 +12,9 @@ from linedex_server.daemon.control import bring_up_to_date, tell_status
 from linedex_server.daemon.house import House
 from linedex_server.daemon.lines import Lines
 from linedex_server.daemon.sessions import send, serve_client
-from linedex_server.rendezvous.address import is_same_user
 from linedex_server.rendezvous.hello import INDEX, MCP, STATUS, STOP, Hello, Welcome, version_of
 from linedex_server.rendezvous.launch import record
+from linedex_server.rendezvous.listening import is_same_user
 
 HELLO_SECONDS = 10.0
 """What a client may take to say its first line."""

@@ -11,19 +11,15 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from linedex.errors import LinedexError, Unreadable
+from linedex.errors import Unreadable
 from linedex.store.lock import SidecarLock
-from linedex_server.rendezvous.address import Address, accepts, listen, publish, published, withdraw
+from linedex_server.rendezvous.address import Address, accepts, published
+from linedex_server.rendezvous.errors import NoDaemon
+from linedex_server.rendezvous.listening import listen, publish, withdraw
 
 WAIT_SECONDS = 10.0
 """How long a starter waits for a daemon that is ending: that may take 2 s, on a machine with much else to do more."""
 _LOOK_SECONDS = 0.01
-
-
-class NoDaemon(LinedexError):
-    """No daemon can be reached or started."""
-
-    code = "no_daemon"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""Reaching the daemon of a state folder, and starting it when it does not run.
+"""Starting a daemon: the newest version that this state folder has seen, so that an old client does not undo a new one.
 
-Promise: `reach` returns a session with a daemon that has welcomed it, or says why there is none within its time. It
-starts the newest version that this state folder has seen, so that an old client does not replace a new daemon.
+Promise: a daemon that was started outlives its starter. One that cannot start is told of, once the starter's own
+version has failed too.
 """
 
 from __future__ import annotations
@@ -9,20 +9,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import socket
 import subprocess
 import time
-from dataclasses import asdict, dataclass, replace
-from io import BufferedReader
+from dataclasses import asdict
 from pathlib import Path
 
-from linedex.errors import BadArgument
-from linedex_server.rendezvous.address import Address, connect, published
-from linedex_server.rendezvous.election import NoDaemon
-from linedex_server.rendezvous.hello import Hello, Launcher, Welcome, version_of
+from linedex_server.rendezvous.errors import NoDaemon
+from linedex_server.rendezvous.hello import Launcher, version_of
 
-REACH_SECONDS = 15.0
-"""More than a starter waits for a daemon that ends."""
 _AGAIN_SECONDS = 12.0
 """After so long without a daemon another is started; a second one at once would only wait for the same lock."""
 _LOG_BYTES = 1 << 20
@@ -38,25 +32,49 @@ sys.exit(main())
 """The program of a daemon: the folder of its package counts also where it is not installed in the interpreter."""
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A session that was welcomed: its connection, what comes from it, and the welcome."""
+class Launch:
+    """The attempts of one client to have a daemon."""
 
-    connection: socket.socket
-    received: BufferedReader
-    welcome: Welcome
+    def __init__(self, state_dir: Path, own: Launcher) -> None:
+        """Start nothing yet.
 
-    def end_sending(self) -> None:
-        """Say that nothing more will be sent; what the other side still has to say can be received."""
-        with contextlib.suppress(OSError):
-            self.connection.shutdown(socket.SHUT_WR)
+        Args:
+            state_dir: the state folder.
+            own: how to start the client's version.
+        """
+        self._state_dir = state_dir
+        self._own = own
+        self._launcher = newest(state_dir, own)
+        self._started_at: float | None = None
+        self._child: subprocess.Popen[bytes] | None = None
 
-    def close(self) -> None:
-        """End the session; another thread that waits for its next line gets none."""
-        with contextlib.suppress(OSError):
-            self.connection.shutdown(socket.SHUT_RDWR)
-        self.received.close()
-        self.connection.close()
+    def begin_anew(self) -> None:
+        """Hear that a daemon ends, perhaps for the sake of a newer version: another may be started at once."""
+        self._launcher = newest(self._state_dir, self._own)
+        self._started_at = None
+
+    def attend(self) -> None:
+        """Start a daemon, if that was not done a while ago; to be called as long as none answers.
+
+        Raises:
+            NoDaemon: it cannot be started, or ended with a failure.
+        """
+        if self._child is not None and self._child.poll():
+            if self._launcher == self._own:
+                raise NoDaemon(
+                    f"a daemon was started and ended with status {self._child.returncode}",
+                    f"{self._state_dir / 'daemon.log'} says why; `--no-daemon` does without one.",
+                )
+            self._launcher, self._started_at, self._child = self._own, None, None
+        now = time.monotonic()
+        if self._started_at is None or now - self._started_at > _AGAIN_SECONDS:
+            try:
+                self._child, self._started_at = start(self._state_dir, self._launcher), now
+            except OSError as error:
+                raise NoDaemon(
+                    f"a daemon cannot be started: {error.strerror} ({error.filename})",
+                    "Mend that, or use `--no-daemon`, which does without one.",
+                ) from None
 
 
 def newest(state_dir: Path, own: Launcher) -> Launcher:
@@ -104,83 +122,3 @@ def start(state_dir: Path, launcher: Launcher) -> subprocess.Popen[bytes]:
             start_new_session=os.name == "posix",
             creationflags=windows,
         )
-
-
-def reach(state_dir: Path, hello: Hello, *, starting: bool = True, seconds: float = REACH_SECONDS) -> Link | None:
-    """Return a session with the daemon of a state folder.
-
-    Args:
-        state_dir: the state folder.
-        hello: what to say first.
-        starting: whether to start a daemon if none runs; otherwise None is returned then.
-        seconds: how long that may take.
-
-    Raises:
-        NoDaemon: none could be started or none answered in time.
-        BadArgument: the daemon refuses the session.
-    """
-    end = time.monotonic() + seconds
-    pause, started_at, child, launcher = 0.002, 0.0, None, newest(state_dir, hello.launcher)
-    while True:
-        address = published(state_dir)
-        link = None if address is None else _greeted(address, hello, max(end - time.monotonic(), 0.1))
-        if link is not None and not link.welcome.retiring:
-            return link
-        if link is not None:
-            # it ends, perhaps because we are newer: ours may be started at once
-            link.close()
-            started_at, launcher = 0.0, newest(state_dir, hello.launcher)
-        if not starting:
-            return None
-        now = time.monotonic()
-        if child is not None and child.poll():
-            if launcher == hello.launcher:
-                raise NoDaemon(
-                    f"a daemon was started and ended with status {child.returncode}",
-                    f"{state_dir / 'daemon.log'} says why; `--no-daemon` does without one.",
-                )
-            launcher, started_at, child = hello.launcher, 0.0, None
-        if now > end:
-            raise NoDaemon(
-                f"no daemon answered within {seconds:.0f} s",
-                f"Look at {state_dir / 'daemon.log'}; `--no-daemon` does without one.",
-            )
-        if starting and (not started_at or now - started_at > _AGAIN_SECONDS):
-            child, started_at = _started(state_dir, launcher), now
-        time.sleep(pause)
-        pause = min(pause * 1.5, 0.02)
-
-
-def _started(state_dir: Path, launcher: Launcher) -> subprocess.Popen[bytes]:
-    try:
-        return start(state_dir, launcher)
-    except OSError as error:
-        raise NoDaemon(
-            f"a daemon cannot be started: {error.strerror} ({error.filename})",
-            "Mend that, or use `--no-daemon`, which does without one.",
-        ) from None
-
-
-def _greeted(address: Address, hello: Hello, seconds: float) -> Link | None:
-    """Return the session if somebody is there and answers; one that dies meanwhile counts as nobody."""
-    try:
-        connection = connect(address, seconds)
-    except OSError:
-        return None
-    received = connection.makefile("rb")
-    try:
-        connection.sendall(replace(hello, secret=address.secret).line())
-        line = received.readline()
-        welcome = Welcome.of(line) if line.endswith(b"\n") else None
-    except (OSError, ValueError):
-        welcome = None
-    if welcome is None:
-        received.close()
-        connection.close()
-        return None
-    if welcome.error:
-        received.close()
-        connection.close()
-        raise BadArgument(welcome.error, welcome.hint)
-    connection.settimeout(None)
-    return Link(connection, received, welcome)

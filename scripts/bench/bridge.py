@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Time a client's start over the bridge, with the daemon up and down, and what the bridge adds to a call.
+
+scripts/bench/bridge.py /usr/src/linux-source-6.1 --write
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from common import fresh_folder, ran, write_result
+
+LINEDEX = [sys.executable, "-m", "linedex_server"]
+"""Not scripts/linedex, whose shell takes its own time."""
+HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
+
+
+class Spoken:
+    """A server over pipes, asked one thing at a time."""
+
+    def __init__(self, root: Path, environ: dict[str, str], *options: str) -> None:
+        self._number = 0
+        began = time.perf_counter()
+        self._process = subprocess.Popen(
+            [*LINEDEX, "mcp", "--root", str(root), *options],
+            env=environ,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        self.ask("initialize", **HELLO)
+        self.milliseconds = (time.perf_counter() - began) * 1e3
+        self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+    def _send(self, message: dict[str, object]) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(message).encode() + b"\n")
+        self._process.stdin.flush()
+
+    def ask(self, method: str, **params: object) -> str:
+        """Return the line that answers a request."""
+        self._number += 1
+        self._send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().decode()
+
+    def call(self, tool: str, **arguments: object) -> float:
+        """Return the milliseconds that a call of a tool takes."""
+        began = time.perf_counter()
+        if '"isError":false' not in self.ask("tools/call", name=tool, arguments=arguments):
+            raise RuntimeError(f"{tool} failed")
+        return (time.perf_counter() - began) * 1e3
+
+    def wait_until_indexed(self) -> None:
+        """Return when the root is indexed."""
+        while ": up to date" not in self.ask("tools/call", name="index_status", arguments={}):
+            time.sleep(0.5)
+
+
+def summed(times: list[float]) -> str:
+    """Return median and worst of some times in milliseconds."""
+    return f"median {statistics.median(times):.0f} ms, worst {max(times):.0f} ms of {len(times)}"
+
+
+def starts(root: Path, environ: dict[str, str], count: int) -> list[float]:
+    """Time the start of `count` clients, one after the other."""
+    times = []
+    for _ in range(count):
+        with Spoken(root, environ) as client:
+            times.append(client.milliseconds)
+    return times
+
+
+def starts_without_daemon(root: Path, environ: dict[str, str], count: int) -> list[float]:
+    """Time the start of `count` clients that have to start the daemon each."""
+    times = []
+    for _ in range(count):
+        ran(*LINEDEX, "stop", env=environ)
+        times += starts(root, environ, 1)
+    return times
+
+
+def overhead(root: Path, environ: dict[str, str], calls: int) -> tuple[float, float]:
+    """Return the median milliseconds of a read of 20 lines, over the bridge and in one process, asked in turn."""
+    pattern = "*.c" if any(root.rglob("*.c")) else "*.*"
+    path = next(path for path in sorted(root.rglob(pattern)) if path.is_file() and path.stat().st_size > 2_000)
+    alone = {**environ, "LINEDEX_STATE_DIR": str(fresh_folder())}
+    with Spoken(root, environ) as bridged, Spoken(path.parent, alone, "--no-daemon") as single:
+        single.wait_until_indexed()
+        times = [
+            [
+                client.call("read_content", absolute_file_path=str(path), offset=1, limit=20)
+                for client in (bridged, single)
+            ]
+            for _ in range(calls)
+        ]
+    over, without = (statistics.median(column) for column in zip(*times, strict=True))
+    return over, without
+
+
+def main() -> None:
+    """Read the options and measure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("root", type=Path)
+    parser.add_argument("--starts", type=int, default=20)
+    parser.add_argument("--calls", type=int, default=500)
+    parser.add_argument("--write", action="store_true", help="keep the result in docs/benchmarks")
+    options = parser.parse_args()
+    root = options.root.resolve()
+    environ = {**os.environ, "LINEDEX_STATE_DIR": str(fresh_folder())}
+    lines = []
+    try:
+        down = starts_without_daemon(root, environ, max(options.starts // 4, 3))
+        up = starts(root, environ, options.starts)
+        with Spoken(root, environ) as client:
+            indexing = ": up to date" not in client.ask("tools/call", name="index_status", arguments={})
+            during = "while it indexes" if indexing else "of a root that was indexed by then"
+            lines += [f"- daemon up, {during}: {summed(up)}", f"- daemon down, {during}: {summed(down)}"]
+            client.wait_until_indexed()
+        lines.append(f"- daemon up, root indexed: {summed(starts(root, environ, options.starts))}")
+        down = starts_without_daemon(root, environ, max(options.starts // 4, 3))
+        lines.append(f"- daemon down, root indexed: {summed(down)}")
+        over, without = overhead(root, environ, options.calls)
+        lines.append(
+            f"- a read of 20 lines: {over:.2f} ms over the bridge, {without:.2f} ms in one process (`--no-daemon`): "
+            f"{over - without:.2f} ms more"
+        )
+        stopped = []
+        for _ in range(5):
+            with Spoken(root, environ):
+                began = time.perf_counter()
+                ran(*LINEDEX, "stop", env=environ)
+                stopped.append((time.perf_counter() - began) * 1e3)
+        lines.append(f"- `linedex stop`, until the daemon is gone: {summed(stopped)}")
+    finally:
+        ran(*LINEDEX, "stop", env=environ)
+    text = f"{root.name}; spawn of `linedex mcp` to the reply to `initialize`:\n\n" + "\n".join(lines)
+    print(text)
+    if options.write:
+        print(write_result("bridge", text))
+
+
+if __name__ == "__main__":
+    main()
