@@ -310,16 +310,18 @@ def test_a_body_within_the_limit_reaches_the_protocol(door: Door) -> None:
 def test_who_connects_and_asks_nothing_is_hung_up_on_and_others_are_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http, "HEAD_SECONDS", 0.05)
+    monkeypatch.setattr(http, "HEAD_SECONDS", 1.0)
     with serving(tmp_path) as door, HTTPSession(door.port) as asking:
         sent = {"Host": "localhost", "Authorization": f"Bearer {door.token}"}
         asking.request("GET", "/healthz", headers=sent)
         assert answered(asking.getresponse())[0] == 200
         kept = asking.sock
-        for begun in (b"", b"GET /healthz HTTP/1.1\r\nHost: local"):
-            with socket.create_connection(("127.0.0.1", door.port), timeout=20) as silent:
-                silent.sendall(begun)
-                assert silent.recv(100) == b""
+        with (
+            socket.create_connection(("127.0.0.1", door.port), timeout=20) as silent,
+            socket.create_connection(("127.0.0.1", door.port), timeout=20) as slow,
+        ):
+            slow.sendall(b"GET /healthz HTTP/1.1\r\nHost: local")
+            assert (silent.recv(100), slow.recv(100)) == (b"", b"")
         asking.request("GET", "/healthz", headers=sent)
         assert answered(asking.getresponse())[0] == 200
         assert asking.sock is kept
