@@ -2,14 +2,17 @@
 
 Promise: a client is told of URIs it subscribed to and of no other, and none outside the session's roots is accepted.
 A notification means "changed since you were last told": several changes close together may be told once. The file's
-own stat decides, looked at every second, so that folders, file systems without events and files that no index holds
-need nothing of their own. A session without subscriptions does nothing.
+own stat decides. It is looked at when an index hears of a change and in any case every second, so that folders, file
+systems without events and files that no index holds need nothing of their own. A session without subscriptions does
+nothing.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
@@ -36,7 +39,9 @@ from linedex_server.resources import absolute, path_of, refusal
 from linedex_server.workspace import Workspace
 
 LOOK_SECONDS = 1.0
-"""Between two looks at the files that are subscribed to."""
+"""Between two looks at the files that are subscribed to, when no index hears of a change."""
+_PAUSE_SECONDS = 0.05
+"""After each look, however much is going on: one write may raise many events."""
 MOST_SUBSCRIPTIONS = 512
 """Files that the clients of one server may want to hear of: at 60 us a look, 3 % of a core."""
 MOST_STREAMS = 64
@@ -68,6 +73,7 @@ class Subscriptions:
         self._streams = 0
         self._limiter = anyio.CapacityLimiter(1)
         self._wanted = anyio.Event()
+        self._hint = anyio.Event()
 
     async def subscribe(self, context: Context, params: SubscribeRequestParams) -> EmptyResult:
         """Tell the client of this connection when a file changes, until it unsubscribes or leaves.
@@ -119,14 +125,45 @@ class Subscriptions:
         """Look at the files and tell whoever subscribed, until cancelled."""
         while True:
             await self._wanted.wait()
-            await anyio.sleep(LOOK_SECONDS)
-            seen = {uri: target.mark for uri, target in self._targets.items()}
-            changed = await self._in_thread(partial(_changed, self._workspace, seen))
-            for uri, mark in changed.items():
-                target = self._targets.get(uri)
-                if target is not None and target.mark == seen[uri]:
-                    target.mark = mark
-                    await _tell(uri, tuple(target.tellers.values()))
+            async with self._hearing():
+                while self._targets:
+                    self._hint = anyio.Event()
+                    await self._look()
+                    await anyio.sleep(_PAUSE_SECONDS)
+                    with anyio.move_on_after(LOOK_SECONDS):
+                        await self._hint.wait()
+
+    @contextlib.asynccontextmanager
+    async def _hearing(self) -> AsyncIterator[None]:
+        """Hear of changes from the indexes; what they say is only a reason to look."""
+        loop = asyncio.get_running_loop()
+
+        def hear(_changed: object) -> None:
+            # the last call may come from its thread when the loop is gone
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._wake)
+
+        def begin() -> list[Callable[[], None]]:
+            return [index.on_change(hear) for index in self._workspace.indexes]
+
+        ends = await self._in_thread(begin)
+        try:
+            yield
+        finally:
+            for end in ends:
+                end()
+
+    def _wake(self) -> None:
+        self._hint.set()
+
+    async def _look(self) -> None:
+        seen = {uri: target.mark for uri, target in self._targets.items()}
+        changed = await self._in_thread(partial(_changed, self._workspace, seen))
+        for uri, mark in changed.items():
+            target = self._targets.get(uri)
+            if target is not None and target.mark == seen[uri]:
+                target.mark = mark
+                await _tell(uri, tuple(target.tellers.values()))
 
     def _add(self, marks: dict[str, Mark], key: object, teller: Teller) -> None:
         if len(self._targets.keys() | marks.keys()) > MOST_SUBSCRIPTIONS:

@@ -21,7 +21,7 @@ from mcp.types import CallToolResult, TextContent
 
 from linedex_server.config import Settings
 from linedex_server.mcp_server import CALLS_AT_ONCE, build_server, instructions
-from linedex_server.tools.parameters import Given
+from linedex_server.tools.parameters import Given, input_schema
 from linedex_server.tools.registry import ALL, GROUPS, offered
 from linedex_server.tools.tool import Output, Reply, Session, Tool
 from linedex_server.workspace import Workspace
@@ -253,6 +253,12 @@ def test_schemas_are_small_closed_and_without_titles(workspace: Workspace) -> No
             assert len(wire) < 12_000
 
     anyio.run(listed)
+
+
+def test_no_schema_gives_a_list_of_types_which_some_clients_refuse() -> None:
+    for tool in ALL.values():
+        wire = json.dumps([input_schema(tool.parameters), tool.output_schema])
+        assert '"type": [' not in wire, tool.name
 
 
 def test_the_parameters_of_largefile_keep_their_names_and_defaults() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -134,6 +135,27 @@ def test_a_file_that_is_made_and_a_folder_that_gets_an_entry_fire_too(workspace:
             await client.subscribe_resource(workspace.base.as_uri())
             made.touch()
             assert {await heard.next(), await heard.next()} == {made.as_uri(), workspace.base.as_uri()}
+
+    anyio.run(hear)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems' events come late")
+def test_a_change_that_the_index_hears_of_is_told_without_waiting(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subscriptions, "LOOK_SECONDS", 3600.0)
+    path = workspace.base / "a.txt"
+    workspace.start()
+    (index,) = workspace.indexes
+    assert index.wait(DEADLINE)
+
+    async def hear() -> None:
+        heard = Heard()
+        async with Client(server(workspace), mode="legacy", message_handler=heard) as client:
+            await client.subscribe_resource(path.as_uri())
+            for _ in range(3):
+                append(path)
+                assert await heard.next() == path.as_uri()
 
     anyio.run(hear)
 

@@ -10,8 +10,9 @@ _TEXT: Schema = {"type": "string"}
 _WHOLE: Schema = {"type": "integer"}
 _NUMBER: Schema = {"type": "number"}
 _FLAG: Schema = {"type": "boolean"}
-_MAYBE_TEXT: Schema = {"type": ["string", "null"]}
-_MAYBE_WHOLE: Schema = {"type": ["integer", "null"]}
+# not a list of types, which clients with a dialect of single types refuse
+_MAYBE_TEXT: Schema = {"anyOf": [_TEXT, {"type": "null"}]}
+_MAYBE_WHOLE: Schema = {"anyOf": [_WHOLE, {"type": "null"}]}
 _COUNTS: Schema = {"type": "object", "additionalProperties": {"type": "integer"}}
 
 

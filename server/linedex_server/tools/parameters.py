@@ -140,7 +140,7 @@ def choice(*words: str) -> Kind:
         if value in words:
             return value
         near = difflib.get_close_matches(str(value), words, n=1)
-        meant = f"; did you mean {near[0]!r}?" if near else ""
+        meant = f"; perhaps {near[0]!r} was meant" if near else ""
         raise Unusable(f"one of {', '.join(words)} is needed{meant}")
 
     return Kind({"type": "string", "enum": list(words)}, take)
@@ -168,8 +168,12 @@ def line_ranges() -> Kind:
             raise Unusable(needed)
         return tuple(one(entry) for entry in value)
 
-    items = {"type": "array", "items": {"type": ["integer", "string"]}, "minItems": 2, "maxItems": 3}
-    return Kind({"type": "array", "items": items}, take)
+    # not a list of types: clients that map schemas onto a dialect of single types refuse the tool
+    part = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
+    return Kind(
+        {"type": "array", "items": {"type": "array", "items": part, "minItems": 2, "maxItems": 3}},
+        take,
+    )
 
 
 def input_schema(parameters: Sequence[Parameter]) -> Schema:
