@@ -49,6 +49,9 @@ class _Shared:
         self.leases = 0
         self._limits = limits
         self._lock = threading.Lock()
+        # a session's start, in a thread of its own, may come while the daemon already closes
+        self._life = threading.Lock()
+        self._closed = False
         self._index: Index | None = None
 
     def index(self) -> Index:
@@ -69,8 +72,14 @@ class _Shared:
     def opened(self) -> Index | None:
         return self._index
 
+    def start(self) -> None:
+        with self._life:
+            if not self._closed:
+                self.index().start()
+
     def close(self) -> None:
-        with self._lock:
+        with self._life:
+            self._closed = True
             if self._index is not None:
                 self._index.close()
 
@@ -95,7 +104,7 @@ class Lease:
 
     def start(self) -> None:
         """Begin indexing in the background, unless that was begun before."""
-        self._shared.index().start()
+        self._shared.start()
 
     def release(self) -> None:
         """Give the lease back, once; the index may be closed now, which waits for its next commit."""

@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
@@ -21,13 +22,15 @@ from anyio.abc import SocketListener, SocketStream
 from linedex_server.config import Settings
 from linedex_server.daemon.door import receive
 from linedex_server.daemon.house import House
-from linedex_server.daemon.http_door import HttpDoor
 from linedex_server.daemon.sessions import DRAIN_SECONDS
 from linedex_server.mcp_server import GRACE_SECONDS, announce
 from linedex_server.rendezvous.election import Seat
 from linedex_server.rendezvous.hello import Launcher
 from linedex_server.rendezvous.launch import record
 from linedex_server.workspace import Workspace
+
+if TYPE_CHECKING:
+    from linedex_server.daemon.http_door import HttpDoor
 
 
 def run(seat: Seat, settings: Settings, *, until_idle: bool, http: str | None = None) -> None:
@@ -47,6 +50,9 @@ def run(seat: Seat, settings: Settings, *, until_idle: bool, http: str | None = 
     house = House(seat)
     own = door = None
     if http is not None:
+        # 30 ms that a client which starts a daemon need not wait for
+        from linedex_server.daemon.http_door import HttpDoor  # noqa: PLC0415
+
         settings = settings.rooted(Path.cwd())
         door = HttpDoor.open(http, settings)
     if settings.allowed_roots and not until_idle:
