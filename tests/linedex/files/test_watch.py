@@ -98,7 +98,7 @@ def test_a_forgotten_folder_is_not_counted(watcher: Watcher) -> None:
 
 
 def test_names_are_bytes(watcher: Watcher, tmp_path: Path) -> None:
-    Path(os.fsdecode(os.fsencode(tmp_path) + b"/root/caf\xe9")).write_text("x")
+    Path(os.fsdecode(os.path.join(os.fsencode(tmp_path), b"root", b"caf\xe9"))).write_text("x")
     assert named(watcher, b"caf\xe9")
 
 
