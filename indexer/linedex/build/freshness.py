@@ -73,6 +73,8 @@ class Freshness:
         self._thread: threading.Thread | None = None
         self._subscribers: dict[object, Told] = {}
         self._walked_seconds = 0.0
+        self._settled = threading.Event()
+        self._settled.set()
         self.reconciled = 0
         """Changes that only a walk noticed, though events were to tell of them."""
 
@@ -108,6 +110,7 @@ class Freshness:
         with self._lock:
             self._poll("")
             self._release()
+            self._settled.set()
 
     def _poll(self, reason: str) -> None:
         """From now on nothing is known; the thread behind gives back the watches, since it may be waiting on them."""
@@ -173,9 +176,8 @@ class Freshness:
             self._poll(str(refusal))
             return None
         if tree.has_changed and threading.current_thread() is not self._thread:
-            # the thread behind has not seen the events that were read here
-            watcher.wake()
-            self._index_changes()
+            self._settled.clear()
+            watcher.wake()  # the thread behind has not seen the events that were read here
         return tree
 
     @property
@@ -209,6 +211,15 @@ class Freshness:
         self._subscribers[token] = told
         return lambda: self._subscribers.pop(token, None) and None
 
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the changes that are known of were given to the index; return whether that came true in time."""
+        return self._settled.wait(timeout)
+
+    def _settle(self) -> None:
+        with self._lock:
+            if self._tree is None or not self._tree.has_changed:
+                self._settled.set()
+
     def _tell(self, changed: frozenset[RelPath]) -> None:
         for told in list(self._subscribers.values()):
             told(changed)
@@ -228,6 +239,7 @@ class Freshness:
                 due = self._next_walk()
         with self._lock:
             self._release()
+            self._settled.set()
         self._run_polling()
 
     def _next_walk(self) -> float:
@@ -247,6 +259,7 @@ class Freshness:
                 return
             if now - last >= _QUIET_SECONDS or now - began >= _BURST_SECONDS:
                 self._tell(changed)
+                self._settle()
                 return
             self._closing.wait(_DRAIN_SECONDS)
 
@@ -256,8 +269,12 @@ class Freshness:
             try:
                 tree = self._refreshed(_WHOLE)
             except NotFound:
+                self._settled.set()
                 return None
-            return None if tree is None else tree.take_changed()
+            changed = None if tree is None else tree.take_changed()
+            if changed is not None:
+                self._settled.clear()
+            return changed
 
     def _run_polling(self) -> None:
         """Look at times whether there is something to index, for as long as the root cannot be watched."""

@@ -199,7 +199,14 @@ class Keeper:
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the background has nothing to do; return whether that came true within `timeout` seconds."""
-        return self._idle.wait(timeout)
+        end = None if timeout is None else time.monotonic() + timeout
+        while True:
+            left = None if end is None else max(0.0, end - time.monotonic())
+            if not (self.freshness.wait(left) and self._idle.wait(left)):
+                return False
+            # a change may have been met while the last build ended
+            if self.freshness.wait(0):
+                return True
 
     def close(self) -> None:
         """End indexing at the next commit and close the sidecar; what is half done goes on at the next start."""

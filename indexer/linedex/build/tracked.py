@@ -63,6 +63,8 @@ class TrackedTree:
         self._rules_outside: dict[bytes, tuple[int, ...]] = {}
         self._changed: set[bytes] = set()
         self._anything = False
+        # a folder that could not be opened may be gone, or the root was away for a moment, which no event tells
+        self._doubted: set[RelPath] = set()
 
     @property
     def blind(self) -> Mapping[RelPath, str]:
@@ -120,8 +122,9 @@ class TrackedTree:
         if changes.everything:
             self.scan()
             return
-        names, trees = set(changes.names), set(changes.trees)
-        trees.update(place for place in self.blind if path_key(place) in self.present.folders and _touch(place, scope))
+        names, trees = set(changes.names), changes.trees | self._doubted
+        self._doubted = set()
+        trees |= {place for place in self.blind if path_key(place) in self.present.folders and _touch(place, scope)}
         names.update(path for key in self.present.linked if _touch(path := key_path(key), scope))
         if names or trees:
             self.look_at(names, trees)
@@ -207,6 +210,8 @@ class TrackedTree:
             folder, _, name = path.rpartition(b"/")
             by_folder.setdefault(RelPath(folder), []).append(name)
         for found in stat_many(self._root, by_folder.items()):
+            if found.status is None and path_key(found.path) in self.present.folders:
+                self._doubted.add(found.path)
             prefix = found.path + b"/" if found.path else b""
             for name, status in zip(by_folder[found.path], found.entries, strict=True):
                 yield RelPath(prefix + name), status
@@ -224,6 +229,7 @@ class TrackedTree:
             key = path_key(folder.path)
             prefix = key + b"\0" if key else b""
             if folder.problem is SkipReason.VANISHED:
+                self._doubted.add(folder.path)
                 continue
             if folder.problem is not None or folder.status is None:
                 present.problems[key] = f"{display(folder.path) or '.'}: {folder.problem}"
