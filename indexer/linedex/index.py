@@ -307,16 +307,16 @@ class Index:
         with self._keeper.reading() as db:
             if db is None:
                 return SymbolAnswer((), 0, len(found.current) + len(found.new), "There is no index of symbols yet.")
-            answer = names.find_symbol(db, found.catalogue, request, current, self._line_of)
+            answer = names.find_symbol(db, found.catalogue, request, current, self._head_at)
         if found.new:
             return replace(answer, pending=answer.pending + len(found.new))
         return answer
 
-    def _line_of(self, path: RelPath, line: int) -> str:
-        """Return a line of a file as it is now, "" when it has none."""
+    def _head_at(self, path: RelPath, line: int) -> str:
+        """Return a few lines of a file from a line on as they are now, "" when it has none."""
         try:
-            return self.read(path, line, 1).lines[0]
-        except (LinedexError, IndexError):
+            return "\n".join(self.read(path, line, names.HEAD_LINES).lines)
+        except LinedexError:
             return ""
 
     def find_files(

@@ -142,7 +142,7 @@ def test_however_many_files_match_all_are_printed(shell: Shell, folder: Path, op
     [
         (["a(b"], "use -F"),
         (["-F", ""], "empty"),
-        (["total", "-"], "standard input"),
+        (["total", "-"], "Standard input"),
         (["total", "-t", "no such"], "no such"),
         (["total", "absent"], "absent"),
     ],

@@ -64,7 +64,7 @@ def canonical(name: str) -> str:
         return known
     near = get_close_matches(folded, [*LANGUAGES, *_BY_ALIAS], n=4, cutoff=0.6)
     hint = f"Did you mean {', '.join(near)}?" if near else "Use a language name such as python, typescript or c."
-    raise BadArgument(f"no language is called {name!r}", hint)
+    raise BadArgument(f"No language is called {name!r}.", hint)
 
 
 def detect(path: bytes, head: bytes = b"", tail: bytes = b"", *, cpp_folder: bool = False) -> str:

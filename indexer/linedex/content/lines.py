@@ -217,7 +217,7 @@ class LineIndex:
         """
         if not 1 <= line <= self.total:
             raise LineOutOfRange(
-                f"line {line} is beyond the end of the file ({self.total:,} lines)",
+                f"Line {line:,} is beyond the end of the file ({self.total:,} lines).",
                 self.total,
                 f"Ask for a line from 1 to {self.total}." if self.total else "The file is empty.",
             )

@@ -70,7 +70,7 @@ def around(source: Source, pattern: str, count: int) -> ReadAnswer:
         if hit is not None:
             return _window(source, hit, count, note)
         raise NotFound(
-            f"{display(source.path)} holds nothing like {pattern!r}",
+            f"`{display(source.path)}` holds nothing like {pattern!r}.",
             f"{note}Search the folder for a part of it, or read the file from a line number.",
         )
 

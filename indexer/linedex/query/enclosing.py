@@ -15,6 +15,7 @@ import apsw
 
 from linedex.answers import ReadAnswer
 from linedex.content.symbols.kinds import UNSTORED
+from linedex.content.symbols.signature import one_line
 from linedex.model import FileId, FileState, LineNumber, SkipReason, Symbol, SymbolKind
 from linedex.query.indentation import block_around
 from linedex.query.outline import Parse
@@ -27,7 +28,6 @@ _DATA: Final = UNSTORED | {SymbolKind.VARIABLE, SymbolKind.CONSTANT, SymbolKind.
 _REACH: Final = 2_000
 """Lines looked at in either direction when a block is found by indentation."""
 _INDENT_CHARACTERS: Final = 200
-_SIGNATURE: Final = 240
 _SWEEP: Final = 20
 """From so many hits in a file on, its symbols are read once instead of a chain a hit (17 us)."""
 
@@ -83,7 +83,7 @@ def _symbol_lines(source: Source, chain: Sequence[Symbol], line: int, depth: int
     symbol = chain[-level]
     if not symbol.signature:
         name_line = next(shown_lines(source, symbol.line, symbol.line))
-        symbol = replace(symbol, signature=" ".join(name_line.text.split())[:_SIGNATURE])
+        symbol = replace(symbol, signature=one_line(name_line.text))
     notes = [f"depth {depth} is beyond the outermost symbol, which is given (depth {level})"] if level < depth else []
     count = symbol.end_line - symbol.start_line + 1
     shown = stretch(source, symbol.start_line, count, symbol=symbol)

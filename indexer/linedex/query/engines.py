@@ -92,9 +92,9 @@ class BacktrackingEngine:
         try:
             self._program: Any = regex.compile(pattern, regex.VERSION0)
         except regex.error as refusal:
-            raise BadPattern(f"the pattern cannot be compiled: {refusal.msg}") from None
+            raise BadPattern(f"The pattern cannot be compiled: {refusal.msg}.") from None
         except RecursionError:
-            raise BadPattern("the pattern nests too deeply", hint="Use fewer groups within groups.") from None
+            raise BadPattern("The pattern nests too deeply.", hint="Use fewer groups within groups.") from None
         self._seconds = seconds
 
     def on(self, text: bytes) -> Search:
@@ -184,5 +184,5 @@ class LineEngine:
 
 def _explained(reason: str) -> BadPattern:
     if "too large" in reason or "repetition size" in reason:
-        return BadPattern("the pattern is too large once its repetitions are written out", hint="Repeat fewer times.")
-    return BadPattern(f"the pattern cannot be compiled: {reason}")
+        return BadPattern("The pattern is too large once its repetitions are written out.", hint="Repeat fewer times.")
+    return BadPattern(f"The pattern cannot be compiled: {reason}.")

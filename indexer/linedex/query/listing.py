@@ -64,7 +64,7 @@ def listing(
     rules = IgnoreRules(root, wanted)
     top = list_folder(root, path, wanted, rules)
     if top.problem is not None:
-        raise Unreadable(f"{display(path)} cannot be listed: {top.problem}.", "Mend its permissions, or ask again.")
+        raise Unreadable(f"`{display(path)}` cannot be listed: {top.problem}.", "Mend its permissions, or ask again.")
     deadline = time.monotonic() + limits.query_seconds
     entries: list[FolderEntry] = []
     files = folders = 0

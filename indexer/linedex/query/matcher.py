@@ -266,10 +266,10 @@ def _engine(tree: Node, request: SearchRequest, *, multiline: bool, seconds: flo
 
 def _check_text(pattern: str, limits: Limits) -> None:
     if not pattern:
-        raise BadPattern("the pattern is empty", hint="Give at least one character to look for.")
+        raise BadPattern("The pattern is empty.", hint="Give at least one character to look for.")
     if len(pattern) > limits.pattern_length:
         raise BadPattern(
-            f"the pattern has {len(pattern):,} characters; at most {limits.pattern_length:,} are taken",
+            f"The pattern has {len(pattern):,} characters; at most {limits.pattern_length:,} are taken.",
             limits.pattern_length,
             "Search for a shorter part of it.",
         )
@@ -277,7 +277,7 @@ def _check_text(pattern: str, limits: Limits) -> None:
         pattern.encode()
     except UnicodeEncodeError as lone:
         raise BadPattern(
-            f"the pattern holds half of a surrogate pair at position {lone.start}",
+            f"The pattern holds half of a surrogate pair at character {lone.start + 1}.",
             lone.start,
             "Give it as Unicode text.",
         ) from None
@@ -309,7 +309,7 @@ def _check_properties(tree: Node, pattern: str) -> None:
         if not _known_to_re2(name):
             position = pattern.find(name)
             raise BadPattern(
-                f"unknown Unicode class {name!r} at position {position}",
+                f"The pattern cannot be read at character {position + 1}: unknown Unicode class {name!r}.",
                 position,
                 r"Known are general categories (\pL, \p{Lu}) and scripts (\p{Greek}).",
             )

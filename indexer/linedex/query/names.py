@@ -20,21 +20,24 @@ import numpy.typing as npt
 
 from linedex.answers import SymbolAnswer, SymbolHit, SymbolRequest
 from linedex.content import languages
+from linedex.content.symbols.signature import balanced, one_line
 from linedex.errors import BadArgument
 from linedex.model import FileId, FileState, LineNumber, RelPath, SymbolKind
 from linedex.store.catalogue import Catalogue, is_hidden
 from linedex.store.symbol_names import Numbers, SymbolPlaces, containers_of, names_like, places_named
 from linedex.store.symbols import symbol_at
 
-ReadLine: TypeAlias = Callable[[RelPath, LineNumber], str]
-"""Reads one line of a file as it is now; "" when it cannot be read."""
+ReadHead: TypeAlias = Callable[[RelPath, LineNumber], str]
+"""Reads a few lines of a file as they are now; "" when it cannot be read."""
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 _MOST_SYMBOLS: Final = 50_000
 _MOST_NAMES: Final = 20_000
 """The sidecar gives no more names than this for each way of being like a name."""
 _NAMES_AT_ONCE: Final = 4_096
-_SIGNATURE: Final = 240
+HEAD_LINES: Final = 12
+"""Lines over which the head of a definition is followed."""
+_OVER_LINES: Final = frozenset({SymbolKind.FUNCTION, SymbolKind.METHOD, SymbolKind.CONSTRUCTOR, SymbolKind.CLASS})
 _SEPARATOR: Final = re.compile(r"::|->|[.#]")
 _HUMP: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _WANTED_HUMP: Final = re.compile(r"[A-Z]?[a-z]*|[0-9]+")
@@ -60,7 +63,7 @@ class _Name(NamedTuple):
 
 
 def find_symbol(
-    db: apsw.Connection, catalogue: Catalogue, request: SymbolRequest, current: Mask, read_line: ReadLine
+    db: apsw.Connection, catalogue: Catalogue, request: SymbolRequest, current: Mask, read_head: ReadHead
 ) -> SymbolAnswer:
     """Return the symbols that may be meant by a name: equal, equal but for case, beginning, by humps, containing it.
 
@@ -73,13 +76,13 @@ def find_symbol(
         request: what is looked for. Files below hidden folders are asked only when the scope is hidden itself, files
             that ignore rules leave out only when the scope is that file.
         current: for each place of the catalogue, whether the file is as the catalogue says.
-        read_line: gives the signatures of the hits on the page.
+        read_head: gives up to `HEAD_LINES` lines of a file from a line on; the signatures of the hits are made of them.
 
     Raises:
         BadArgument: the name is empty, or the language is not known.
     """
     if not request.name.strip():
-        raise BadArgument("name is empty", "Give a symbol's name, its start, a part of it or its humps.")
+        raise BadArgument("`name` is empty.", "Give a symbol's name, its start, a part of it or its humps.")
     asked = _files_asked(catalogue, request)
     known = asked & current & (catalogue.facts["state"] != FileState.PENDING)
     pending = asked & ~(known & (catalogue.facts["symbol_state"] != FileState.PENDING))
@@ -90,8 +93,9 @@ def find_symbol(
     for place, ordinal in found[: request.max_hits]:
         path = catalogue.path(place)
         symbol = symbol_at(db, FileId(int(catalogue.facts["id"][place])), ordinal)
-        signature = " ".join(read_line(path, symbol.line).split())[:_SIGNATURE]
-        hits.append(SymbolHit(path, replace(symbol, signature=signature)))
+        head = read_head(path, symbol.line)
+        head = balanced(head) if symbol.kind in _OVER_LINES else head.partition("\n")[0]
+        hits.append(SymbolHit(path, replace(symbol, signature=one_line(head))))
     note = ""
     if looked_at >= _MOST_SYMBOLS or not whole:
         note = f"very many names are like this: the {looked_at:,} symbols whose names fit best were looked at"

@@ -247,17 +247,18 @@ class _Parser:
                     self._push(Literal(char, self._flags.fold))
                     self._at += 1
         if len(self._stack) > 1:
-            self._fail(f"unclosed ( at position {self._stack[-1].position}", self._stack[-1].position)
+            self._fail("unclosed (", self._stack[-1].position)
         for number, position in self._references:
             if number > self._captures:
-                self._fail(f"there is no group {number} for the back-reference at position {position}", position)
+                self._fail(f"no group {number} for the back-reference", position)
         return self._stack[0].node()
 
     def _push(self, node: Node) -> None:
         self._stack[-1].items.append(node)
 
-    def _fail(self, message: str, position: int, hint: str = "") -> NoReturn:
-        raise BadPattern(message, position, hint or "To search for the text as it stands, turn regex off.")
+    def _fail(self, what: str, position: int, hint: str = "") -> NoReturn:
+        where = f"The pattern cannot be read at character {position + 1}: {what}."
+        raise BadPattern(where, position, hint or "To search for the text as it stands, turn regex off.")
 
     # groups
 
@@ -279,14 +280,14 @@ class _Parser:
                 return
         if named := _NAME.match(rest, start):
             if not named[1] or not all(char == "_" or char.isalnum() or not char.isascii() for char in named[1]):
-                self._fail(f"bad group name {named[1]!r} at position {start}", start)
+                self._fail(f"bad group name {named[1]!r}", start)
             self._captures += 1
             self._names[named[1]] = self._captures
             self._enter(_Group(start, self._flags, number=self._captures), named.end())
             return
         if reference := _NAMED_REFERENCE.match(rest, start):
             if reference[1] not in self._names:
-                self._fail(f"there is no group named {reference[1]!r} before position {start}", start)
+                self._fail(f"no group named {reference[1]!r} before the back-reference", start)
             self._push(BackReference(self._names[reference[1]], self._flags.fold))
             self._at = reference.end()
             return
@@ -300,7 +301,7 @@ class _Parser:
         found = _FLAGS.match(self._pattern, start)
         if not found or (found[2] and not found[3]):
             self._fail(
-                f"unknown group {self._pattern[start : start + 4]!r} at position {start}",
+                f"unknown group {self._pattern[start : start + 4]!r}",
                 start,
                 "Known are (?:...), (?P<name>...), (?i), (?s), (?m), (?U), (?i:...) and look-around.",
             )
@@ -318,7 +319,7 @@ class _Parser:
                         pass  # `^` and `$` are the ends of a line in either mode
                     case _:
                         self._fail(
-                            f"unknown flag {letter!r} in the group at position {start}",
+                            f"unknown flag {letter!r} in the group",
                             start,
                             "Known flags are i, s, m and U.",
                         )
@@ -329,7 +330,7 @@ class _Parser:
 
     def _close_group(self) -> None:
         if len(self._stack) == 1:
-            self._fail(f"unmatched ) at position {self._at}", self._at)
+            self._fail("unmatched )", self._at)
         group = self._stack.pop()
         self._flags = group.outer_flags
         self._push(group.node())
@@ -350,16 +351,16 @@ class _Parser:
         if found[2]:
             high = None if not found[3] else int(found[3]) if len(found[3].lstrip("0")) <= 5 else MOST_REPEATS + 1
         if low > MOST_REPEATS or (high or 0) > MOST_REPEATS:
-            self._fail(f"repetition {found[0]} at position {self._at} is over {MOST_REPEATS}", self._at)
+            self._fail(f"repetition {found[0]} over {MOST_REPEATS}", self._at)
         if high is not None and high < low:
-            self._fail(f"repetition {found[0]} at position {self._at} has its bounds the wrong way round", self._at)
+            self._fail(f"repetition {found[0]} with its bounds the wrong way round", self._at)
         self._repeat(low, high, found.end())
 
     def _repeat(self, low: int, high: int | None, end: int) -> None:
         items = self._stack[-1].items
         if not items:
             operator = self._pattern[self._at : end]
-            self._fail(f"nothing to repeat before {operator} at position {self._at}", self._at)
+            self._fail(f"nothing to repeat before {operator}", self._at)
         lazy = self._pattern.startswith("?", end)
         items.append(Repeat(items.pop(), low, high, lazy != self._flags.swap_greedy))
         self._at = end + lazy
@@ -369,7 +370,7 @@ class _Parser:
     def _escape(self) -> None:
         start = self._at
         if start + 1 == len(self._pattern):
-            self._fail(f"nothing after the \\ at position {start}", start)
+            self._fail("nothing after the \\", start)
         char = self._pattern[start + 1]
         self._at = start + 2
         if char == "Q":
@@ -400,7 +401,7 @@ class _Parser:
             return _PERL[char]
         found = _PROPERTY.match(self._pattern, start + 2)
         if not found or found[3] == "{":
-            self._fail(f"unfinished \\{char} at position {start}", start)
+            self._fail(f"unfinished \\{char}", start)
         self._at = found.end()
         name = found[3] or found[2]
         return (Property(name, negated=(char == "P") != bool(found[1])),)
@@ -409,13 +410,13 @@ class _Parser:
         """Read an escape that stands for one code point, in a class or outside of one."""
         start = self._at
         if start + 1 >= len(self._pattern):
-            self._fail(f"nothing after the \\ at position {start}", start)
+            self._fail("nothing after the \\", start)
         char = self._pattern[start + 1]
         if char in _HEX:
             found = _HEX_BRACES.match(self._pattern, start + 2) or _HEX[char].match(self._pattern, start + 2)
             digits = found[1].lstrip("0") if found else ""
             if not found or len(digits) > 6 or int(digits or "0", 16) > LAST_CODE_POINT:
-                self._fail(f"bad hexadecimal escape \\{char} at position {start}", start, "Write \\x41 or \\x{1F600}.")
+                self._fail(f"bad hexadecimal escape \\{char}", start, "Write \\x41 or \\x{1F600}.")
             self._at = found.end()
             return int(digits or "0", 16)
         if octal := _OCTAL.match(self._pattern, start + 1):
@@ -425,7 +426,7 @@ class _Parser:
         if char in _CONTROL:
             return _CONTROL[char]
         if char.isalnum() or not char.isascii():
-            self._fail(f"unknown escape \\{char} at position {start}", start)
+            self._fail(f"unknown escape \\{char}", start)
         return ord(char)
 
     # classes
@@ -445,13 +446,13 @@ class _Parser:
             else:
                 items.append(self._range())
         if self._at >= len(pattern):
-            self._fail(f"unclosed [ at position {start}", start)
+            self._fail("unclosed [", start)
         self._at += 1
         return CharClass(tuple(items), negated, self._flags.fold)
 
     def _posix(self, name: str, *, negated: bool) -> tuple[Range | Property, ...]:
         if name not in _POSIX:
-            self._fail(f"unknown class [:{name}:] at position {self._at}", self._at, f"Known are {', '.join(_POSIX)}.")
+            self._fail(f"unknown class [:{name}:]", self._at, f"Known are {', '.join(_POSIX)}.")
         return (Property(name, negated=True, kind=PropertyKind.POSIX),) if negated else _POSIX[name]
 
     def _range(self) -> Range:
@@ -461,7 +462,7 @@ class _Parser:
             self._at += 1
             high = self._class_point()
         if high < low:
-            self._fail(f"range {self._pattern[start : self._at]} at position {start} is the wrong way round", start)
+            self._fail(f"range {self._pattern[start : self._at]} the wrong way round", start)
         return Range(low, high)
 
     def _class_point(self) -> int:

@@ -54,7 +54,7 @@ def find_files(
     """
     wanted = name.strip().replace("\\", "/").removeprefix("./").casefold()
     if not wanted.strip("/"):
-        raise BadArgument("name is empty", "Give a part of the path, or a glob such as *.py.")
+        raise BadArgument("`name` is empty.", "Give a part of the path, or a glob such as *.py.")
     text = _PathText.of(keys, scope)
     shown = np.ones(len(text.keys), np.bool_) if include_hidden else ~text.hidden
     places = _literal(text, wanted, name.strip(), shown)
@@ -185,7 +185,7 @@ def _globbed(text: _PathText, wanted: str, shown: npt.NDArray[np.bool_]) -> Plac
         compiled = re2.compile(pattern.encode("utf-8", "replace"), quiet_options())
     except re2.error as error:
         raise BadArgument(
-            f"{wanted!r} is no glob that can be read ({error})", "Use *, **, ?, [abc] and {a,b}."
+            f"{wanted!r} is no glob that can be read: {error}.", "Use *, **, ?, [abc] and {a,b}."
         ) from None
     starts = np.array([match.start() for match in compiled.finditer(text.text)], np.intp)
     places = text.lines_of(starts)

@@ -66,7 +66,7 @@ def demand_positive(name: str, value: int) -> None:
         BadArgument: it is under 1.
     """
     if value < 1:
-        raise BadArgument(f"{name} must be at least 1, not {value}", f"Give {name}=1 or more.")
+        raise BadArgument(f"`{name}` must be at least 1, not {value}.", f"Give {name}=1 or more.")
 
 
 def stretch(
@@ -80,7 +80,7 @@ def stretch(
     total = source.total_lines
     if first > total and (total or first > 1):
         raise LineOutOfRange(
-            f"line {first:,} is beyond the end of {display(source.path)} ({total:,} lines)",
+            f"Line {first:,} is beyond the end of `{display(source.path)}` ({total:,} lines).",
             total,
             f"Ask for a line from 1 to {total}." if total else "The file is empty.",
         )

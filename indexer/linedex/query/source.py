@@ -201,7 +201,7 @@ class Source:
         """
         if self.format.binary:
             raise BinaryFile(
-                f"{display(self.path)} is binary ({self.size:,} bytes), so it has no lines to show.",
+                f"`{display(self.path)}` is binary ({self.size:,} bytes), so it has no lines to show.",
                 "Use a program for its format; an overview tells its size and hash.",
             )
 
@@ -334,7 +334,7 @@ class Source:
 
     def _restless(self) -> ChangedWhileRead:
         return ChangedWhileRead(
-            f"{display(self.path)} was rewritten or became shorter each time it was read.",
+            f"`{display(self.path)}` was rewritten or became shorter each time it was read.",
             "Ask again when the program that writes it has finished.",
         )
 

@@ -82,11 +82,11 @@ class Places:
             BadArgument: it is no path, or names what is neither a file nor a folder.
         """
         if path == "-" and not Path(path).exists():
-            raise BadArgument("standard input is not read", "Name a file or a folder.")
+            raise BadArgument("Standard input is not read.", "Name a file or a folder.")
         real = existing(path or ".")
         is_folder = real.is_dir()
         if not is_folder and not real.is_file():
-            raise BadArgument(f"{path} is neither a file nor a folder", "Devices, pipes and sockets are not read.")
+            raise BadArgument(f"`{path}` is neither a file nor a folder.", "Devices, pipes and sockets are not read.")
         around = self._around(real, is_folder=is_folder)
         root = around or (real if is_folder else real.parent)
         return Place(
@@ -107,7 +107,7 @@ class Places:
         place = self.at(path)
         if not place.indexed:
             where = path or "this folder"
-            raise NotFound(f"no index covers {where}", f"`linedex index {path or '.'}` makes one.")
+            raise NotFound(f"No index covers `{where}`.", f"`linedex index {path or '.'}` makes one.")
         return place
 
     def root(self, path: str) -> Index:
@@ -119,7 +119,7 @@ class Places:
         """
         real = existing(path)
         if not real.is_dir():
-            raise NotAFolder(f"{path} is not a folder", "Name a folder to index; a single file needs no index.")
+            raise NotAFolder(f"`{path}` is not a folder.", "Name a folder to index; a single file needs no index.")
         make_private_folders(self._settings.state_dir, self.sidecar(real))
         return self._index(real, read_only=False)
 
@@ -181,7 +181,7 @@ def existing(path: str) -> Path:
         # RuntimeError is what 3.11 and 3.12 say of a loop of symbolic links.
         reason = error.strerror if isinstance(error, OSError) else "symbolic links go in a circle"
         raise NotFound(
-            f"{path}: {reason}", "Check the spelling; a relative path counts from the working folder."
+            f"`{path}`: {reason}.", "Check the spelling; a relative path counts from the working folder."
         ) from None
     except ValueError:
-        raise BadArgument("a path cannot hold a NUL character", "Correct it.") from None
+        raise BadArgument("A path cannot hold a NUL character.", "Correct it.") from None

@@ -85,7 +85,7 @@ class SearchOptions:
         else:
             raise click.UsageError("Missing argument 'PATTERN'.")
         if not pattern.isascii() and any("\ud800" <= character <= "\udfff" for character in pattern):
-            raise BadPattern("the pattern is not UTF-8", hint="Write such bytes as \\xNN in a regular expression.")
+            raise BadPattern("The pattern is not UTF-8.", hint="Write such bytes as \\xNN in a regular expression.")
         return pattern, paths or (None,)
 
     def request(self, pattern: str) -> SearchRequest:

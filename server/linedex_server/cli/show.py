@@ -57,7 +57,7 @@ def spot(text: str) -> Spot:
     last = int(match["last"]) if match["last"] else None if match["dash"] else first
     if first < 1 or (last is not None and last < first):
         raise BadArgument(
-            f"{text} names no lines", "Lines count from 1, and a range goes from the lesser to the greater."
+            f"`{text}` names no lines.", "Lines count from 1, and a range goes from the lesser to the greater."
         )
     return Spot(match["file"], first, last)
 
@@ -70,7 +70,7 @@ def _limits(settings: Settings) -> Limits:
 def _file(places: Places, path: str) -> Place:
     place = places.at(path)
     if place.is_folder:
-        raise BadArgument(f"{path} is a folder", "Name a file; `linedex files NAME` finds one.")
+        raise BadArgument(f"`{path}` is a folder.", "Name a file; `linedex files NAME` finds one.")
     return place
 
 

@@ -55,7 +55,8 @@ def search_footer(answer: SearchAnswer, *, mode: OutputMode = OutputMode.MATCHES
     shown = sum(len(found.hits) for found in answer.files)
     if answer.near:
         similar = [hit.similarity or 0.0 for found in answer.files for hit in found.hits]
-        between = f"{min(similar):.2f} to {max(similar):.2f}" if similar else "unknown"
+        low, high = (f"{bound(similar, default=0.0):.2f}" for bound in (min, max))
+        between = low if low == high else f"{low} to {high}"
         hits = f"no exact hit; {counted(shown, 'near line')} (marked N~) in {files}, similarity {between}"
     elif mode is OutputMode.FILES:
         hits = files

@@ -207,11 +207,11 @@ def test_bad_numbers_and_lines_past_the_end_are_refused(tmp_path: Path) -> None:
         with pytest.raises(LineOutOfRange) as refusal:
             here.enclosing(parse, 17)
         assert refusal.value.last_line == 16
-        with pytest.raises(BadArgument, match=r"^line "):
+        with pytest.raises(BadArgument, match=r"^`line` "):
             here.enclosing(parse, 0)
-        with pytest.raises(BadArgument, match=r"^depth "):
+        with pytest.raises(BadArgument, match=r"^`depth` "):
             here.enclosing(parse, 1, depth=0)
-        with pytest.raises(BadArgument, match=r"^context_lines "):
+        with pytest.raises(BadArgument, match=r"^`context_lines` "):
             here.enclosing(parse, 1, context_lines=0)
 
 

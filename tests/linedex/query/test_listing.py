@@ -99,5 +99,5 @@ def test_what_is_no_folder_is_refused_with_what_to_do(tree: Path) -> None:
     with pytest.raises(NotFound):
         entries(tree, b"absent")
     for name in ("max_depth", "max_entries"):
-        with pytest.raises(BadArgument, match=f"^{name} "):
+        with pytest.raises(BadArgument, match=f"^`{name}` "):
             entries(tree, b"", **{name: 0})

@@ -156,7 +156,7 @@ def test_an_empty_file_reads_as_no_lines() -> None:
     ("first", "count", "name"), [(0, 1, "first"), (-3, 1, "first"), (1, 0, "count"), (1, -1, "count")]
 )
 def test_numbers_under_one_are_refused_by_name(first: int, count: int, name: str) -> None:
-    with file_of(b"a\n") as source, pytest.raises(BadArgument, match=f"^{name} "):
+    with file_of(b"a\n") as source, pytest.raises(BadArgument, match=f"^`{name}` "):
         read(source, first, count)
 
 

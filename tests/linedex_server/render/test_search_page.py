@@ -69,7 +69,7 @@ def test_near_lines_are_marked_and_not_called_hits() -> None:
     near = Hit(LineNumber(4), Column(1), Column(2), "retrun", similarity=0.875)
     page = search_page(answer(FileHits(RelPath(b"a"), (near,)), near=True), display)
     assert "\n4~retrun\n" in page
-    assert "[no exact hit; 1 near line (marked N~) in 1 file, similarity 0.88 to 0.88; complete: " in page
+    assert "[no exact hit; 1 near line (marked N~) in 1 file, similarity 0.88; complete: " in page
 
 
 def test_a_cut_line_names_its_columns_and_the_match() -> None:

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from linedex.content.symbols.capture import Found, Row
 from linedex.content.symbols.grammars import LanguageSpec
 from linedex.content.symbols.kinds import BODIES, DATA, TYPES
+from linedex.content.symbols.signature import one_line
 from linedex.content.symbols.text_lines import ColumnCounter, TextLines
 from linedex.model import ByteOffset, Column, LineNumber, Symbol, SymbolKind
 
-_SIGNATURE = 240
-"""Code points."""
 _SIGNATURE_SOURCE = 2_000
-"""Bytes read for it."""
+"""Bytes read for a signature."""
 _NAME = 200
 # between head and body: whole lines of comment (Ruby) or of the preprocessor (C)
 _NOT_SIGNATURE = re.compile(rb"\n[ \t]*(?:#|//|--|/\*)[^\n]*")
@@ -241,4 +240,4 @@ def _signature(text: bytes, found: Found, row: Row, item: _Placed) -> str:
                 head = text[max(start, text.rfind(b"\n", 0, row.name_start) + 1) : row.end].split(b"\n", 1)[0]
             else:  # `typedef struct {` ... `} name;`
                 head = head.rstrip(b" \t\r{") + b" ... " + item.name.encode("utf-8", "replace")
-    return " ".join(head[:_SIGNATURE_SOURCE].decode("utf-8", "replace").split())[:_SIGNATURE].rstrip(" {:=\\;,")
+    return one_line(head[:_SIGNATURE_SOURCE].decode("utf-8", "replace"))

@@ -72,18 +72,20 @@ def add(name: str, folder: Path) -> LanguageOffer:
     """
     ours = _our_name(name)
     if ours in LANGUAGES:
-        raise BadArgument(f"{ours} is built in", "Nothing needs to be added for it.")
+        raise BadArgument(f"`{ours}` is built in.", "Nothing needs to be added for it.")
     pack = _pack()
     if not pack.has_language(ours):
-        raise BadArgument(f"tree-sitter-language-pack has no language {ours!r}", "See its list of languages.")
+        raise BadArgument(
+            f"The package tree-sitter-language-pack has no language {ours!r}.", "See its list of languages."
+        )
     tags = pack.get_tags_query(ours)
     if not tags:
-        raise BadArgument(f"the pack has a parser for {ours} but no query of definitions, so there is no outline")
+        raise BadArgument(f"The pack has a parser for {ours} but no query of definitions, so there is no outline.")
     library = _fetched(pack, ours)
     query = converted(load_library(library, ours), tags)
     if not query:
         raise BadArgument(
-            f"no pattern of the pack's query for {ours} fits its parser", "Try another version of the pack."
+            f"No pattern of the pack's query for {ours} fits its parser.", "Try another version of the pack."
         )
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     _copied(library, folder / f"{ours}{library.suffix}")
@@ -148,7 +150,7 @@ def _our_name(name: str) -> str:
     except BadArgument:
         ours = name.strip().lower()
     if not _NAME.fullmatch(ours):
-        raise BadArgument(f"{name!r} is not a language name", "Use a name such as dart, erlang or ocaml.")
+        raise BadArgument(f"{name!r} is not a language name.", "Use a name such as dart, erlang or ocaml.")
     return ours
 
 
@@ -158,7 +160,7 @@ def _pack() -> Any:
     except ImportError as error:
         hint = "Install it into linedex's environment: pip install 'linedex[languages]'"
         raise LinedexError(
-            "more languages come from tree-sitter-language-pack, which is not installed", hint
+            "More languages come from tree-sitter-language-pack, which is not installed.", hint
         ) from error
 
 
