@@ -11,6 +11,8 @@ from linedex_server.render.words import Naming, bracketed, counted, size
 
 _NEWLINES = {Newline.LF: "LF", Newline.CRLF: "CRLF", Newline.CR: "CR", Newline.MIXED: "LF and CRLF mixed"}
 
+_QUOTES = ('"', "'", "`")
+
 
 def outline_lines(
     symbols: Sequence[Symbol], *, start: int = 0, stop: int | None = None, changes: Mapping[int, str] | None = None
@@ -51,6 +53,8 @@ def headline(symbol: Symbol, name: str | None = None) -> str:
     # not the first place that spells it: the `f` of `def f()` is not that of `def`
     found = re.search(rf"(?<!\w){re.escape(symbol.name)}(?!\w)", symbol.signature) if symbol.name else None
     rest = symbol.signature[found.end() :] if found else ""
+    if found and rest[:1] in _QUOTES and symbol.signature[: found.start()].endswith(rest[:1]):
+        rest = rest[1:]
     return f"{symbol.kind} {name or symbol.name}{rest.rstrip().rstrip('{:').rstrip()}"
 
 

@@ -98,6 +98,7 @@ def test_a_headline_is_the_kind_and_the_head_from_the_name_on() -> None:
     assert headline(ADD, "Cart.add") == "method Cart.add(self, item, count=1)"
     assert headline(symbol("main", SymbolKind.FUNCTION, 1, 1, "static int main(void) {")) == "function main(void)"
     assert headline(symbol("x", SymbolKind.KEY, 1, 1, "")) == "key x"
+    assert headline(symbol("x", SymbolKind.KEY, 1, 1, '"x": "1.0"')) == 'key x: "1.0"'
 
 
 def overview(**changes: object) -> Overview:
