@@ -27,7 +27,7 @@ from linedex.index import Index
 from linedex.limits import Limits
 from linedex_server.workspace import sidecar_path
 
-RG = ("rg", "-a", "--crlf", "--no-config", "--no-heading", "-n", "--sort", "path")
+RG = ("rg", "-a", "--crlf", "--no-config")
 
 
 class Pattern:
@@ -100,7 +100,7 @@ def _as_regex(line: str, kind: int, randomness: random.Random) -> str:
 
 def rg_lines(root: Path, pattern: Pattern) -> list[tuple[bytes, int]]:
     """Return the (path, line) pairs of ripgrep."""
-    output = ran(*RG, "-0", *pattern.rg(), ".", cwd=root, check=False).stdout
+    output = ran(*RG, "-n", "--no-heading", "-0", *pattern.rg(), ".", cwd=root, check=False).stdout
     found = []
     for row in output.split(b"\n"):
         path, mark, rest = row.partition(b"\0")
@@ -111,7 +111,7 @@ def rg_lines(root: Path, pattern: Pattern) -> list[tuple[bytes, int]]:
 
 def rg_counts(root: Path, pattern: Pattern) -> dict[bytes, int]:
     """Return ripgrep's count of each file."""
-    output = ran(*RG[:-4], "-c", "-0", *pattern.rg(), ".", cwd=root, check=False).stdout
+    output = ran(*RG, "-c", "-0", *pattern.rg(), ".", cwd=root, check=False).stdout
     rows = (row.partition(b"\0") for row in output.split(b"\n"))
     return {path.removeprefix(b"./"): int(count) for path, mark, count in rows if mark}
 
@@ -169,7 +169,7 @@ async def compare(options: argparse.Namespace) -> None:
     state = fresh_folder() if options.state is None else options.state
     report: list[str] = []
     differences = whole = paged = brutes = 0
-    asked = patterns(root, options.literals, options.regexes, options.seed)
+    asked = patterns(root, options.literals, options.regexes, options.seed)[options.skip :]
     began = time.perf_counter()
     async with served(root, state) as client:
         reader = Index(root, sidecar_path(state, root), Limits(query_seconds=3600))
@@ -220,6 +220,7 @@ def main() -> None:
     parser.add_argument("root", type=Path)
     parser.add_argument("--literals", type=int, default=300)
     parser.add_argument("--regexes", type=int, default=150)
+    parser.add_argument("--skip", type=int, default=0, help="begin behind so many of the patterns")
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--whole", type=int, default=3_000, help="compare patterns of up to so many hits line by line")
     parser.add_argument("--brute", type=int, default=10, help="compare every n-th with reading everything; 0 none")
