@@ -78,10 +78,10 @@ def patterns(root: Path, literals: int, regexes: int, seed: int) -> list[Pattern
 def _as_regex(line: str, kind: int, randomness: random.Random) -> str:
     words = re.findall(r"\w+", line) or ["x"]
     word, other = randomness.choice(words), randomness.choice(words)
-    escaped = re.escape(line[: randomness.randint(3, 20)])
+    escaped = _escaped(line[: randomness.randint(3, 20)])
     return [
         f"^{escaped}",
-        rf"{re.escape(line[-12:])}$",
+        rf"{_escaped(line[-12:])}$",
         rf"{word}\s*\(",
         rf"\b{word}\b",
         f"({word}|{other})",
@@ -98,9 +98,22 @@ def _as_regex(line: str, kind: int, randomness: random.Random) -> str:
     ][kind % 15]
 
 
+def _escaped(text: str) -> str:
+    """Return `text` as a pattern for itself; `re.escape` writes escapes that ripgrep refuses."""
+    return re.sub(r"([\\.+*?()|\[\]{}^$])", r"\\\1", text)
+
+
+def rg_output(root: Path, *arguments: str) -> bytes:
+    """Return what ripgrep prints; an error of its own is raised, no match is none."""
+    done = ran(*RG, *arguments, ".", cwd=root, check=False)
+    if done.returncode > 1:
+        raise RuntimeError(done.stderr.decode())
+    return done.stdout
+
+
 def rg_lines(root: Path, pattern: Pattern) -> list[tuple[bytes, int]]:
     """Return the (path, line) pairs of ripgrep."""
-    output = ran(*RG, "-n", "--no-heading", "-0", *pattern.rg(), ".", cwd=root, check=False).stdout
+    output = rg_output(root, "-n", "--no-heading", "-0", *pattern.rg())
     found = []
     for row in output.split(b"\n"):
         path, mark, rest = row.partition(b"\0")
@@ -111,7 +124,7 @@ def rg_lines(root: Path, pattern: Pattern) -> list[tuple[bytes, int]]:
 
 def rg_counts(root: Path, pattern: Pattern) -> dict[bytes, int]:
     """Return ripgrep's count of each file."""
-    output = ran(*RG, "-c", "-0", *pattern.rg(), ".", cwd=root, check=False).stdout
+    output = rg_output(root, "-c", "-0", *pattern.rg())
     rows = (row.partition(b"\0") for row in output.split(b"\n"))
     return {path.removeprefix(b"./"): int(count) for path, mark, count in rows if mark}
 
