@@ -15,6 +15,7 @@ from pathlib import Path
 from linedex.answers import Phase
 from linedex.build.crash_policy import CrashPolicy
 from linedex.build.progress import Progress
+from linedex.build.site import Site
 from linedex.build.symbol_phase import SymbolPhase
 from linedex.build.sync import Difference, difference, named_difference
 from linedex.build.text_phase import TextPhase
@@ -87,12 +88,14 @@ class Builder:
             catalogue = self._list(catalogue)
         else:
             catalogue = self._learn(catalogue, named_difference(self._root, catalogue, range(len(catalogue))))
-        name = os.fsdecode(self._root.path)
-        parts = (name, self._sidecar, self._limits, self._progress, self._publish, self._stop, nice)
+        site = Site(
+            *(os.fsdecode(self._root.path), self._sidecar, self._limits),
+            *(self._progress, self._publish, self._stop, nice),
+        )
         if not self._stop.is_set():
-            catalogue = TextPhase(*parts).run(catalogue)
+            catalogue = TextPhase(site).run(catalogue)
         if self._limits.index_symbols and not self._stop.is_set():
-            catalogue = SymbolPhase(*parts, self._policy, self._added_languages).run(catalogue)
+            catalogue = SymbolPhase(site, self._policy, self._added_languages).run(catalogue)
         if not self._stop.is_set():
             self._sidecar.checkpoint(truncate=True)
         return catalogue

@@ -7,9 +7,8 @@ bytes that caused it, and it is not tried again until they change.
 from __future__ import annotations
 
 import os
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,7 +19,7 @@ from linedex.answers import Phase
 from linedex.build.crash_policy import CrashPolicy
 from linedex.build.inline import InlinePool
 from linedex.build.outliner import prepare_worker, refusal, switched_off
-from linedex.build.progress import Progress
+from linedex.build.site import Site
 from linedex.build.workers import Failure, Pool
 from linedex.content.folding import utf8_text
 from linedex.content.symbols import extract
@@ -30,7 +29,6 @@ from linedex.limits import Limits
 from linedex.model import FileId, FileState, Fingerprint, RelPath, TextFormat
 from linedex.store import files as file_rows
 from linedex.store.catalogue import Catalogue
-from linedex.store.database import Sidecar
 from linedex.store.symbol_writer import FileSymbols, SymbolRow, SymbolWriter, rows_of
 
 _BATCH_FILES = 32
@@ -84,25 +82,8 @@ def parse_file(job: ParseFile) -> ParsedFile:
 class SymbolPhase:
     """Parses all files of one root whose symbols are pending."""
 
-    def __init__(
-        self,
-        root: str,
-        sidecar: Sidecar,
-        limits: Limits,
-        progress: Progress,
-        publish: Callable[[Catalogue], None],
-        stop: threading.Event,
-        nice: int,
-        policy: CrashPolicy,
-        added_languages: Path | None,
-    ) -> None:
-        self._root = root
-        self._sidecar = sidecar
-        self._limits = limits
-        self._progress = progress
-        self._publish = publish
-        self._stop = stop
-        self._nice = nice
+    def __init__(self, site: Site, policy: CrashPolicy, added_languages: Path | None) -> None:
+        self._site = site
         self._policy = policy
         self._added_languages = added_languages
 
@@ -113,42 +94,42 @@ class SymbolPhase:
         pending = np.flatnonzero(waiting)
         if not len(pending):
             return catalogue
-        self._progress.begin(Phase.SYMBOLS, len(pending), int(facts["size"][pending].sum()))
+        self._site.progress.begin(Phase.SYMBOLS, len(pending), int(facts["size"][pending].sum()))
         self._catalogue = catalogue
         self._off: list[int] = []
-        writer = SymbolWriter(self._sidecar.write)
+        writer = SymbolWriter(self._site.sidecar.write)
         done: list[FileSymbols] = []
         held, since = 0, time.monotonic()
         with self._pool() as pool:
             for job, outcome in pool.run(self._batches(pending.tolist())):
-                self._progress.advance(1, job.fingerprint.size)
+                self._site.progress.advance(1, job.fingerprint.size)
                 rows, note = self._judge(job, outcome)
                 if rows is None:
                     continue
                 done.append((job.file, rows, note))
                 held += len(rows)
-                if held >= _COMMIT_SYMBOLS or time.monotonic() - since >= self._limits.commit_seconds:
+                if held >= _COMMIT_SYMBOLS or time.monotonic() - since >= self._site.limits.commit_seconds:
                     self._commit(writer, done)
                     done, held, since = [], 0, time.monotonic()
-                if self._stop.is_set():
+                if self._site.stop.is_set():
                     break
         self._commit(writer, done)
         self._leave_out(writer, self._off)
-        took = self._progress.end()
-        if not self._stop.is_set():
-            with self._sidecar.transaction() as db:
+        took = self._site.progress.end()
+        if not self._site.stop.is_set():
+            with self._site.sidecar.transaction() as db:
                 file_rows.set_phase(db, "symbols", took)
         return self._catalogue
 
     def _pool(self) -> Pool[ParseFile, ParsedFile] | InlinePool[ParseFile, ParsedFile]:
-        if not self._limits.workers:
+        if not self._site.limits.workers:
             return InlinePool(parse_file)
         return Pool(
             parse_file,
-            workers=self._limits.workers,
-            item_seconds=self._limits.outline_seconds,
-            memory_bytes=self._limits.outline_memory,
-            nice=self._nice,
+            workers=self._site.limits.workers,
+            item_seconds=self._site.limits.outline_seconds,
+            memory_bytes=self._site.limits.outline_memory,
+            nice=self._site.nice,
             setup=partial(prepare_worker, self._added_languages),
         )
 
@@ -164,13 +145,13 @@ class SymbolPhase:
             mark = catalogue.fingerprint(place)
             batch.append(
                 ParseFile(
-                    self._root,
+                    self._site.root,
                     FileId(int(catalogue.facts["id"][place])),
                     catalogue.path(place),
                     mark,
                     catalogue.format(place),
                     language,
-                    self._limits,
+                    self._site.limits,
                 )
             )
             held += mark.size
@@ -205,7 +186,7 @@ class SymbolPhase:
             return
         places = self._catalogue.places(np.array([file for file, _, _ in done], np.int64))
         changed = self._catalogue.facts[places].copy()
-        with self._sidecar.transaction():
+        with self._site.sidecar.transaction():
             changed["symbol_state"] = writer.put(done)
         self._catalogue = self._catalogue.with_facts(changed)
-        self._publish(self._catalogue)
+        self._site.publish(self._catalogue)

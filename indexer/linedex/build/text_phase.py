@@ -6,7 +6,6 @@ even by `kill -9`, loses at most what was not committed yet; those files are sti
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -27,14 +26,12 @@ from linedex.build.analyze import (
     whole_column,
 )
 from linedex.build.inline import InlinePool
-from linedex.build.progress import Progress
+from linedex.build.site import Site
 from linedex.build.workers import Failure, Pool
 from linedex.content.grams import Bits
-from linedex.limits import Limits
 from linedex.model import FileId, FileState, Fingerprint, SkipReason, TextFormat
 from linedex.store import files as file_rows
 from linedex.store.catalogue import Catalogue
-from linedex.store.database import Sidecar
 from linedex.store.files import TextFacts
 from linedex.store.signatures import BlockWriter, ColumnWriter, repack
 
@@ -68,23 +65,8 @@ class _Large:
 class TextPhase:
     """Reads all pending files of one root."""
 
-    def __init__(
-        self,
-        root: str,
-        sidecar: Sidecar,
-        limits: Limits,
-        progress: Progress,
-        publish: Callable[[Catalogue], None],
-        stop: threading.Event,
-        nice: int,
-    ) -> None:
-        self._root = root
-        self._sidecar = sidecar
-        self._limits = limits
-        self._progress = progress
-        self._publish = publish
-        self._stop = stop
-        self._nice = nice
+    def __init__(self, site: Site) -> None:
+        self._site = site
         self._batch = _Batch()
 
     def run(self, catalogue: Catalogue) -> Catalogue:
@@ -93,17 +75,17 @@ class TextPhase:
         if not len(pending):
             return catalogue
         sizes = catalogue.facts["size"][pending]
-        self._progress.begin(Phase.TEXT, len(pending), int(sizes.sum()))
+        self._site.progress.begin(Phase.TEXT, len(pending), int(sizes.sum()))
         self._catalogue = catalogue
-        self._columns = ColumnWriter(self._sidecar.write, self._limits)
+        self._columns = ColumnWriter(self._site.sidecar.write, self._site.limits)
         self._recorded = dict(zip(catalogue.facts["id"][pending].tolist(), sizes.tolist(), strict=True))
         large = self._read_files(self._jobs(pending.tolist()))
-        if large and not self._stop.is_set():
+        if large and not self._site.stop.is_set():
             self._read_large(large)
-        self._commit(last=not self._stop.is_set())
-        took = self._progress.end()
-        if not self._stop.is_set():
-            with self._sidecar.transaction() as db:
+        self._commit(last=not self._site.stop.is_set())
+        took = self._site.progress.end()
+        if not self._site.stop.is_set():
+            with self._site.sidecar.transaction() as db:
                 file_rows.set_phase(db, "text", took)
         return self._catalogue
 
@@ -114,8 +96,8 @@ class TextPhase:
         for place, file, size in zip(
             pending, catalogue.facts["id"][pending].tolist(), catalogue.facts["size"][pending].tolist(), strict=True
         ):
-            weight = size if size <= self._limits.large_file else 0
-            if files and held + weight > self._limits.batch_bytes:
+            weight = size if size <= self._site.limits.large_file else 0
+            if files and held + weight > self._site.limits.batch_bytes:
                 yield self._job(files)
                 files, held = [], 0
             files.append((file, catalogue.path(place), size))
@@ -124,7 +106,7 @@ class TextPhase:
             yield self._job(files)
 
     def _job(self, files: list[tuple[FileId, bytes, int]]) -> ReadFiles:
-        return ReadFiles(self._root, tuple(files), self._limits)  # type: ignore[arg-type]
+        return ReadFiles(self._site.root, tuple(files), self._site.limits)  # type: ignore[arg-type]
 
     def _read_files(self, jobs: Iterator[ReadFiles]) -> list[LargeFile]:
         large: list[LargeFile] = []
@@ -136,7 +118,7 @@ class TextPhase:
                     alone += [replace(job, files=(one,)) for one in job.files]
                 else:
                     large += self._take(outcome)
-                if self._stop.is_set():
+                if self._site.stop.is_set():
                     return large
             # a batch that failed is asked for file by file, so that only the culprit is left out
             for job, outcome in pool.run([job] for job in alone):
@@ -144,14 +126,19 @@ class TextPhase:
                     self._give_up(job)
                 else:
                     large += self._take(outcome)
-                if self._stop.is_set():
+                if self._site.stop.is_set():
                     break
         return large
 
     def _pool(self, task: Callable[[Any], Any]) -> Pool[Any, Any] | InlinePool[Any, Any]:
-        if not self._limits.workers:
+        if not self._site.limits.workers:
             return InlinePool(task)
-        return Pool(task, workers=self._limits.workers, item_seconds=self._limits.analyse_seconds, nice=self._nice)
+        return Pool(
+            task,
+            workers=self._site.limits.workers,
+            item_seconds=self._site.limits.analyse_seconds,
+            nice=self._site.nice,
+        )
 
     def _give_up(self, job: ReadFiles) -> None:
         for file, path, _ in job.files:
@@ -172,22 +159,22 @@ class TextPhase:
         size = self._recorded.get(facts.file, 0)
         self._batch.facts.append(facts)
         self._batch.size += size
-        self._progress.advance(1, size)
+        self._site.progress.advance(1, size)
 
     def _commit_if_due(self) -> None:
-        due = time.monotonic() - self._batch.since >= self._limits.commit_seconds
-        if due or self._batch.size >= self._limits.commit_bytes:
+        due = time.monotonic() - self._batch.since >= self._site.limits.commit_seconds
+        if due or self._batch.size >= self._site.limits.commit_bytes:
             self._commit()
 
     def _commit(self, *, last: bool = False) -> None:
         batch, self._batch = self._batch, _Batch()
-        with self._sidecar.transaction() as db:
+        with self._site.sidecar.transaction() as db:
             changed = file_rows.set_text(db, self._catalogue, batch.facts)
             if last:
                 repack(db, self._columns)
             self._columns.flush(pack=last and self._columns.worth_packing())
         self._catalogue = self._catalogue.with_facts(changed)
-        self._publish(self._catalogue)
+        self._site.publish(self._catalogue)
 
     def _read_large(self, large: list[LargeFile]) -> None:
         """Cut large files into blocks, a range at a time; each is committed when its last range has come."""
@@ -195,26 +182,26 @@ class TextPhase:
         with pool:
             for plan in large:
                 self._read_one_large(pool, plan)
-                if self._stop.is_set():
+                if self._site.stop.is_set():
                     return
 
     def _read_one_large(self, pool: _RangePool, plan: LargeFile) -> None:
         file = plan.facts.file
-        with self._sidecar.transaction() as db:
+        with self._site.sidecar.transaction() as db:
             file_rows.forget_content(db, [file])
         going = _Large(BlockWriter(db, file, sparse=BLOCK_SPARSE))
         numbers = {start: number for number, (start, _) in enumerate(plan.ranges)}
         for job, outcome in pool.run([self._range_job(plan, start, end)] for start, end in plan.ranges):
-            if isinstance(outcome, Failure) or outcome.blocks is None or self._stop.is_set():
+            if isinstance(outcome, Failure) or outcome.blocks is None or self._site.stop.is_set():
                 # it changed while it was read: its row stays pending, so it is scanned, and read again later
-                with self._sidecar.transaction() as db:
+                with self._site.sidecar.transaction() as db:
                     file_rows.forget_content(db, [file])
                 return
             going.early[numbers[job.start]] = outcome
             # runs are committed as they fill, so that no transaction grows with the file
-            with self._sidecar.transaction():
+            with self._site.sidecar.transaction():
                 self._drain(going)
-        with self._sidecar.transaction():
+        with self._site.sidecar.transaction():
             lines = going.blocks.finish()
         self._columns.add(file, *whole_column(going.whole))
         self._add(replace(plan.facts, lines=lines))
@@ -224,7 +211,17 @@ class TextPhase:
         facts = plan.facts
         whole = facts.fingerprint.size <= _WHOLE_LIMIT
         return ReadRange(
-            *(self._root, facts.file, plan.path, facts.fingerprint, facts.format, start, end, whole, self._limits)
+            *(
+                self._site.root,
+                facts.file,
+                plan.path,
+                facts.fingerprint,
+                facts.format,
+                start,
+                end,
+                whole,
+                self._site.limits,
+            )
         )
 
     @staticmethod

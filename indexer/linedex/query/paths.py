@@ -23,6 +23,7 @@ from linedex.answers import PathAnswer
 from linedex.errors import BadArgument
 from linedex.model import RelPath
 from linedex.query.code_points import quiet_options
+from linedex.query.globs import glob_pattern
 from linedex.store.catalogue import key_path, path_key
 
 Places: TypeAlias = npt.NDArray[np.intp]
@@ -180,7 +181,7 @@ def _occurrences(text: bytes, sought: bytes) -> Iterator[int]:
 
 def _globbed(text: _PathText, wanted: str, shown: npt.NDArray[np.bool_]) -> Places:
     """Return the paths that a glob takes, in path order."""
-    pattern = rf"(?m)^{'' if wanted.startswith('/') else '(?:.*/)?'}{_glob_pattern(wanted.lstrip('/'))}$"
+    pattern = rf"(?m)^{'' if wanted.startswith('/') else '(?:.*/)?'}{glob_pattern(wanted.lstrip('/'))}$"
     try:
         compiled = re2.compile(pattern.encode("utf-8", "replace"), quiet_options())
     except re2.error as error:
@@ -191,44 +192,6 @@ def _globbed(text: _PathText, wanted: str, shown: npt.NDArray[np.bool_]) -> Plac
     places = text.lines_of(starts)
     taken: Places = places[shown[places]]
     return taken
-
-
-def _glob_pattern(glob: str) -> str:
-    """Return the regular expression of a glob; `**` goes over folders, `*` and `?` do not."""
-    parts: list[str] = []
-    braces = 0
-    at = 0
-    while at < len(glob):
-        rest = glob[at:]
-        character = rest[0]
-        if rest.startswith("**/"):
-            parts.append("(?:.*/)?")
-            at += 3
-            continue
-        if rest.startswith("**"):
-            parts.append(".*")
-            at += 2
-            continue
-        closing = rest.find("]", 2)
-        if character == "[" and closing > 0:
-            inside = rest[1:closing]
-            negated = inside[0] in "!^"
-            inside = re.sub(r"([\\\[\]^&~|])", r"\\\1", inside[negated:])
-            parts.append(f"[^/\\n{inside}]" if negated else f"[{inside}]")
-            at += closing + 1
-            continue
-        if character == "{" and "}" in rest:
-            braces += 1
-            parts.append("(?:")
-        elif character == "}" and braces:
-            braces -= 1
-            parts.append(")")
-        elif character == "," and braces:
-            parts.append("|")
-        else:
-            parts.append({"*": r"[^/\n]*", "?": r"[^/\n]"}.get(character) or re.escape(character))
-        at += 1
-    return "".join(parts)
 
 
 def _letters_in_order(text: _PathText, wanted: str, shown: npt.NDArray[np.bool_]) -> Places:

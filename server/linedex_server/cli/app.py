@@ -73,10 +73,10 @@ def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> 
     context_settings=_CONTEXT,
     examples=[
         (r"linedex search 'def \w+_bytes' src", "a regular expression, as with grep"),
-        ("linedex index ~/work/project", "make searches of this folder fast"),
+        ("linedex index ~/src/project", "make searches of this folder fast"),
         ("linedex symbols Parser.parse", "where is it defined?"),
         ("linedex read app.log:1200000-1200040", "lines of a file of any size"),
-        ("linedex mcp --root ~/work/project", "what an MCP client is configured with"),
+        ("linedex mcp --root ~/src/project", "what an MCP client is configured with"),
     ],
 )
 @click.option(

@@ -100,7 +100,7 @@ def _built(settings: Settings, target: Index, watcher: Watcher | None) -> IndexS
     cls=TaughtCommand,
     examples=[
         ("linedex index .", "this folder"),
-        ("linedex index ~/work/* /var/log/app", "several, an index for each"),
+        ("linedex index ~/src/* /var/log/app", "several, an index for each"),
     ],
 )
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...")

@@ -21,8 +21,8 @@ from linedex_server.install.units import UNITS
     examples=[
         ("linedex install claude-code", "show what would change"),
         ("linedex install claude-code --write", "change it"),
-        ("linedex install zed --root ~/work/project", "serve this folder only"),
-        ("linedex install systemd --root ~/work --write", "keep the daemon running"),
+        ("linedex install zed --root ~/src/project", "serve this folder only"),
+        ("linedex install systemd --root ~/src --write", "keep the daemon running"),
     ],
 )
 @click.argument("client", metavar="CLIENT", type=click.Choice([*CLIENTS, *UNITS]))

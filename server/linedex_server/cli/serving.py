@@ -14,7 +14,7 @@ from linedex_server.config import OUTPUTS, TOOL_GROUPS, Settings
 @click.command(
     cls=TaughtCommand,
     examples=[
-        ("linedex mcp --root ~/work/project", "one folder"),
+        ("linedex mcp --root ~/src/project", "one folder"),
         ("linedex mcp --root ~/src --root /var/log/app", "two"),
         ("linedex mcp --root . --output json", "answers for a program, not a model"),
     ],
@@ -48,7 +48,7 @@ def mcp(roots: tuple[str, ...], output: str | None, tools: str | None, read_only
 @click.command(
     cls=TaughtCommand,
     examples=[
-        ("linedex serve --root ~/work/project", "and keep this folder indexed, client or not"),
+        ("linedex serve --root ~/src/project", "and keep this folder indexed, client or not"),
         ("linedex serve --root ~/src --http 8765", "MCP over HTTP too, at http://127.0.0.1:8765/mcp"),
     ],
 )

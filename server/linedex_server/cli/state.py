@@ -21,7 +21,7 @@ from linedex_server.render.words import counted, elapsed
     cls=TaughtCommand,
     examples=[
         ("linedex status", "all indexed folders"),
-        ("linedex status --json ~/work/project", "for a program"),
+        ("linedex status --json ~/src/project", "for a program"),
     ],
 )
 @click.argument("path", required=False, metavar="[DIR]")
@@ -64,7 +64,7 @@ def daemon_lines(daemon: DaemonStatus | None, now: float) -> list[str]:
     return lines
 
 
-@click.command(cls=TaughtCommand, examples=[("linedex check ~/work/project", "0 when it is sound, 1 when not")])
+@click.command(cls=TaughtCommand, examples=[("linedex check ~/src/project", "0 when it is sound, 1 when not")])
 @click.argument("path", required=False, metavar="[DIR]")
 def check(path: str | None) -> int:
     """Compare the index that answers for DIR (default: this folder) with every file it speaks of.
