@@ -89,8 +89,13 @@ class Builder:
         else:
             catalogue = self._learn(catalogue, named_difference(self._root, catalogue, range(len(catalogue))))
         site = Site(
-            *(os.fsdecode(self._root.path), self._sidecar, self._limits),
-            *(self._progress, self._publish, self._stop, nice),
+            root=os.fsdecode(self._root.path),
+            sidecar=self._sidecar,
+            limits=self._limits,
+            progress=self._progress,
+            publish=self._publish,
+            stop=self._stop,
+            nice=nice,
         )
         if not self._stop.is_set():
             catalogue = TextPhase(site).run(catalogue)
