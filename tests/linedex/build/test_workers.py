@@ -84,7 +84,7 @@ def test_a_hang_is_killed_and_costs_only_itself(bad: str) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="address space is bounded on Linux only")
 @pytest.mark.parametrize("bad", ["bomb", "native bomb"])
 def test_a_memory_bomb_costs_only_itself(bad: str) -> None:
-    # Linux hands the parent's peak of memory over to a child, so that of native code, which dies without a word, is told
+    # Linux hands a parent's peak of memory over to its child, so the death of native code, which says nothing, is told
     # from another crash only while the parent is smaller than the bound
     kinds = {FailureKind.MEMORY} if bad == "bomb" else {FailureKind.MEMORY, FailureKind.CRASHED}
     with Pool[Any, Any]("worker_tasks:act", workers=1, item_seconds=20, memory_bytes=1 << 30) as pool:
