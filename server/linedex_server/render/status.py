@@ -37,7 +37,7 @@ def status_lines(status: IndexStatus) -> list[str]:
     without = sum(status.symbol_skipped.values())
     symbols += f"; {counted(without, 'file')} without ({reasons(status.symbol_skipped)})" if without else ""
     lines.append(f"  {symbols}")
-    writer = "this process writes it" if status.writer else "another process writes it"
+    writer = "this process writes it" if status.writer else "this process only reads it"
     lines.append(f"  sidecar {size(status.sidecar_bytes)}, signatures {size(status.signature_bytes)}; {writer}")
     lines.append(f"  freshness: {status.freshness}")
     lines.extend(f"  problem: {' '.join(problem.split())}" for problem in status.problems[:MOST_PROBLEMS])
