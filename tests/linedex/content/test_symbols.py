@@ -39,6 +39,11 @@ def test_an_empty_text_has_an_empty_outline() -> None:
         assert extract(b"", language, Limits(), full=True) == Extraction()
 
 
+def test_a_heading_without_text_is_no_symbol() -> None:
+    found = extract(b"<h1></h1><h2>x</h2>", "html", DEFAULT_LIMITS, full=True)
+    assert [symbol.name for symbol in found.symbols] == ["x"]
+
+
 def test_the_self_test_of_the_parser_passes() -> None:
     self_test()
 

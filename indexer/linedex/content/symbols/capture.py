@@ -254,8 +254,10 @@ def _read_symbol(
     if names is not None:
         name_start = names[0].start_byte
         name_end = names[-1].end_byte
-    else:
+    elif "declarator" in captures:
         name_start, name_end, container = _declared(text, captures["declarator"][0])
+    else:
+        return  # a heading or an attribute without text
     known = best.get(name_start)
     if known is not None and known.pattern <= pattern:
         return
