@@ -40,7 +40,7 @@ def test_an_empty_text_has_an_empty_outline() -> None:
 
 
 def test_a_heading_without_text_is_no_symbol() -> None:
-    found = extract(b"<h1></h1><h2>x</h2>", "html", DEFAULT_LIMITS, full=True)
+    found = extract(b"<h1></h1><h2>x</h2>", "html", Limits(), full=True)
     assert [symbol.name for symbol in found.symbols] == ["x"]
 
 
