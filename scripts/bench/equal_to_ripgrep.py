@@ -2,8 +2,8 @@
 """Compare the lines that linedex finds, asked over MCP, with those of ripgrep and with reading everything.
 
 300 literals and 150 regular expressions are drawn from the tree's own files with a fixed seed. A pattern with at most
-`--whole` matching lines is compared line by line through all pages; one with more by the count of each file and by its
-first pages, since nobody pages through a million hits of `e`.
+`--whole` matching lines is compared line by line through all pages; one with more by the count of each file and line by
+line in five folders drawn from those that hold it, since nobody pages through ten million hits of `e`.
 
     scripts/bench/equal_to_ripgrep.py /usr/src/linux-source-6.1 --write
 """
@@ -11,10 +11,11 @@ first pages, since nobody pages through a million hits of `e`.
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import re
-import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import anyio
@@ -103,17 +104,17 @@ def _escaped(text: str) -> str:
     return re.sub(r"([\\.+*?()|\[\]{}^$])", r"\\\1", text)
 
 
-def rg_output(root: Path, *arguments: str) -> bytes:
+def rg_output(root: Path, folder: bytes, *arguments: str) -> bytes:
     """Return what ripgrep prints; an error of its own is raised, no match is none."""
-    done = ran(*RG, *arguments, ".", cwd=root, check=False)
+    done = ran(*RG, *arguments, f"./{os.fsdecode(folder)}", cwd=root, check=False)
     if done.returncode > 1:
         raise RuntimeError(done.stderr.decode())
     return done.stdout
 
 
-def rg_lines(root: Path, pattern: Pattern) -> list[tuple[bytes, int]]:
-    """Return the (path, line) pairs of ripgrep."""
-    output = rg_output(root, "-n", "--no-heading", "-0", *pattern.rg())
+def rg_lines(root: Path, folder: bytes, pattern: Pattern) -> list[tuple[bytes, int]]:
+    """Return the (path, line) pairs of ripgrep below a folder of the tree, paths from the root."""
+    output = rg_output(root, folder, "-n", "--no-heading", "-0", *pattern.rg())
     found = []
     for row in output.split(b"\n"):
         path, mark, rest = row.partition(b"\0")
@@ -124,7 +125,7 @@ def rg_lines(root: Path, pattern: Pattern) -> list[tuple[bytes, int]]:
 
 def rg_counts(root: Path, pattern: Pattern) -> dict[bytes, int]:
     """Return ripgrep's count of each file."""
-    output = rg_output(root, "-c", "-0", *pattern.rg())
+    output = rg_output(root, b"", "-c", "-0", *pattern.rg())
     rows = (row.partition(b"\0") for row in output.split(b"\n"))
     return {path.removeprefix(b"./"): int(count) for path, mark, count in rows if mark}
 
@@ -132,15 +133,15 @@ def rg_counts(root: Path, pattern: Pattern) -> dict[bytes, int]:
 _HIT = re.compile(r"(\d+):")
 
 
-async def our_lines(client: Client, root: Path, pattern: Pattern, most: int) -> list[tuple[str, int]]:
-    """Return the (path, line) pairs of linedex over MCP, at most about `most` of them."""
-    found: list[tuple[str, int]] = []
+async def our_lines(client: Client, root: Path, folder: bytes, pattern: Pattern) -> set[tuple[bytes, int]]:
+    """Return the (path, line) pairs of linedex over MCP, through all pages; paths from the root."""
+    found: set[tuple[bytes, int]] = set()
     cursor: dict[str, str] = {}
     while True:
         text = await told(
             client,
             "search_directory",
-            absolute_dir_path=str(root),
+            absolute_dir_path=os.fsdecode(os.path.join(os.fsencode(root), folder)),
             pattern=pattern.text,
             regex=pattern.regex,
             case_sensitive=not pattern.ignore_case,
@@ -153,13 +154,23 @@ async def our_lines(client: Client, root: Path, pattern: Pattern, most: int) -> 
         path = ""
         for row in body:
             if hit := _HIT.match(row):
-                found.append((path, int(hit.group(1))))
+                found.add((parse(path), int(hit.group(1))))
             elif row:
                 path = row
         following = re.search(r"next cursor=([\w-]+)", last)
-        if following is None or len(found) >= most:
+        if following is None:
             return found
         cursor = {"cursor": following.group(1)}
+
+
+def drawn_folders(counts: dict[bytes, int], number: int, randomness: random.Random) -> list[bytes]:
+    """Return folders, drawn from those of at most 2,000 hits with all that is below them."""
+    below: Counter[bytes] = Counter()
+    for path, count in counts.items():
+        for end in (at for at, letter in enumerate(path) if letter == ord("/")):
+            below[path[:end]] += count
+    fitting = sorted(folder for folder, count in below.items() if count <= 2_000)
+    return randomness.sample(fitting, min(number, len(fitting)))
 
 
 def counts_of(index: Index, pattern: Pattern, *, brute: bool) -> dict[bytes, int]:
@@ -181,7 +192,8 @@ async def compare(options: argparse.Namespace) -> None:
     root = options.root.resolve()
     state = fresh_folder() if options.state is None else options.state
     report: list[str] = []
-    differences = whole = paged = brutes = 0
+    differences = whole = counted = folders = brutes = 0
+    randomness = random.Random(options.seed)
     asked = patterns(root, options.literals, options.regexes, options.seed)[options.skip :]
     began = time.perf_counter()
     async with served(root, state) as client:
@@ -192,16 +204,20 @@ async def compare(options: argparse.Namespace) -> None:
             total = sum(counts.values())
             if total <= options.whole:
                 whole += 1
-                theirs = {hit for hit in rg_lines(root, pattern) if hit[0] not in left_out}
-                ours = {(parse(path), line) for path, line in await our_lines(client, root, pattern, sys.maxsize)}
+                theirs = {hit for hit in rg_lines(root, b"", pattern) if hit[0] not in left_out}
+                ours = await our_lines(client, root, b"", pattern)
                 missing, extra = theirs - ours, ours - theirs
             else:
-                paged += 1
+                counted += 1
                 mine = counts_of(reader, pattern, brute=False)
-                first = {(parse(path), line) for path, line in await our_lines(client, root, pattern, 200)}
                 missing = {(path, count) for path, count in counts.items() if mine.get(path) != count}
                 extra = {(path, count) for path, count in mine.items() if counts.get(path) != count}
-                extra |= {hit for hit in first if hit[0] not in counts}
+                for folder in drawn_folders(counts, 5, randomness):
+                    folders += 1
+                    theirs = {hit for hit in rg_lines(root, folder, pattern) if hit[0] not in left_out}
+                    ours = await our_lines(client, root, folder, pattern)
+                    missing |= theirs - ours
+                    extra |= ours - theirs
             if options.brute and at % options.brute == 0:
                 brutes += 1
                 index, brute = counts_of(reader, pattern, brute=False), counts_of(reader, pattern, brute=True)
@@ -217,10 +233,10 @@ async def compare(options: argparse.Namespace) -> None:
                 print(f"{at + 1}/{len(asked)} {time.perf_counter() - began:.0f} s, {differences} differ", flush=True)
         reader.close()
     text = (
-        f"{len(asked)} patterns (seed {options.seed}) on {root.name}: {whole} compared line by line, {paged} with more "
-        f"than {options.whole:,} hits by the count of each file and their first pages; {brutes} compared with reading "
-        f"everything. {len(left_out)} binary files are left out of both (rule 1). {differences} differ.\n\n"
-        + "\n".join(report)
+        f"{len(asked)} patterns (seed {options.seed}) on {root.name}: {whole} compared line by line, {counted} with "
+        f"more than {options.whole:,} hits by the count of each file, and line by line in {folders} folders drawn for "
+        f"them; {brutes} compared with reading everything. {len(left_out)} binary files are left out of both (rule 1). "
+        f"{differences} differ.\n\n" + "\n".join(report)
     )
     print(text)
     if options.write:
