@@ -1,0 +1,41 @@
+"""What edits refuse. In every case the file is as it was."""
+
+from __future__ import annotations
+
+from linedex.errors import LinedexError
+
+
+class Conflict(LinedexError):
+    """The file is no longer what the caller's hash, expected text or count says, or changed while it was written."""
+
+    code = "conflict"
+
+
+class NotPlaced(LinedexError):
+    """The text to be replaced is not in the file, or is there more often than once."""
+
+    code = "not_placed"
+
+
+class Unencodable(LinedexError):
+    """The new text has a character that the file's encoding cannot hold."""
+
+    code = "unencodable"
+
+
+class BeingWritten(LinedexError):
+    """Another process is writing the file; replacing it would cut that process off."""
+
+    code = "being_written"
+
+
+class WriteFailed(LinedexError):
+    """The system does not let us write: no space, no permission, a folder that is gone."""
+
+    code = "write_failed"
+
+
+class NoSuchStep(LinedexError):
+    """There is no such step in the history, nothing left to undo, or its bytes were removed to keep the budget."""
+
+    code = "no_such_step"
