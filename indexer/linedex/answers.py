@@ -333,6 +333,9 @@ class Phase(StrEnum):
     """What the builder is doing."""
 
     IDLE = "idle"
+    """Nothing is left to do, as far as anything is known of the files."""
+    WAITING = "waiting"
+    """Nothing is being done yet or at this instant, but something is to do."""
     CATALOGUE = "catalogue"
     TEXT = "text"
     SYMBOLS = "symbols"

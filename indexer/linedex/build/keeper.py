@@ -141,7 +141,8 @@ class Keeper:
             own = (self._sidecar.problem,) if self._sidecar.problem else ()
             problems = (*own, *self.freshness.problems, *problems)
             return status_of(
-                *(self._root, catalogue, self._progress, db, self._sidecar, self.freshness.words, problems)
+                *(self._root, catalogue, self._progress, db, self._sidecar, self.freshness.words, problems),
+                waiting=not self._idle.is_set(),
             )
 
     def skipped(self) -> Iterator[tuple[RelPath, str]]:

@@ -25,6 +25,8 @@ def status_of(
     sidecar: Sidecar,
     freshness: str,
     problems: tuple[str, ...],
+    *,
+    waiting: bool,
 ) -> IndexStatus:
     """Return the state of an index.
 
@@ -36,10 +38,13 @@ def status_of(
         sidecar: where it is stored.
         freshness: how changes are noticed.
         problems: what is wrong.
+        waiting: whether a build has been asked for and is not done.
     """
     phase, phases = progress.snapshot()
     stored = file_rows.phase_seconds(db) if db is not None else {}
     phases = {Phase(name): PhaseProgress(seconds=seconds) for name, seconds in stored.items()} | phases
+    if phase is Phase.IDLE and (waiting or not stored):
+        phase = Phase.WAITING
     facts = catalogue.facts
     indexed = facts["state"] == FileState.INDEXED
     skipped: dict[str, int] = {}

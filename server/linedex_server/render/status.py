@@ -48,8 +48,8 @@ def status_lines(status: IndexStatus) -> list[str]:
 
 def phase(status: IndexStatus) -> str:
     """Return what is being done, with how far it is: `indexing text, 812 of 78,579 files, 41 MB/s`."""
-    if status.phase is Phase.IDLE:
-        return "up to date" if not status.pending else "waiting"
+    if status.phase in (Phase.IDLE, Phase.WAITING):
+        return "up to date" if status.phase is Phase.IDLE and not status.pending else "waiting"
     progress = status.progress.get(status.phase)
     text = _PHASES[status.phase]
     if progress is None:

@@ -109,6 +109,20 @@ def test_indexed_and_skipped_are_all_that_was_seen(tmp_path: Path) -> None:
     assert set(state.progress) == {Phase.CATALOGUE, Phase.TEXT, Phase.SYMBOLS}
 
 
+def test_an_index_is_not_said_to_be_up_to_date_before_it_was_built(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    apply(root, ("write", "a.txt", b"needle\n"))
+    with Index(root, tmp_path / "index.db", TINY) as index:
+        assert index.status().phase is Phase.WAITING
+        index.build()
+        assert index.status().phase is Phase.IDLE
+    with Index(root, tmp_path / "index.db", TINY) as again:
+        assert again.status().phase is Phase.IDLE
+        again.start()
+        assert again.wait(20)
+        assert again.status().phase is Phase.IDLE
+
+
 def test_an_index_of_another_version_is_rebuilt(tmp_path: Path) -> None:
     root = tmp_path / "root"
     apply(root, ("write", "a.txt", b"needle\n"))
