@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from typing import TYPE_CHECKING
 
@@ -99,6 +100,55 @@ def test_http_clients_see_the_daemon_s_roots_and_no_other_session_s(served: Serv
     assert 'linedex_queries_total{tool="search_directory",result="answered"} 2' in told
     assert "linedex_sessions 1\n" in told
     assert house.daemon().pid == served.process.pid
+
+
+def test_five_clients_an_http_client_and_the_command_line_at_once_have_one_daemon_and_one_writer(
+    served: Served, house: House
+) -> None:
+    roots = house.folder / "mine", house.root("other", b="other needle\n")
+    words = "mine needle", "other needle"
+    clients = [
+        house.client(roots[number % 2], era=("2025-11-25", "2026-07-28")[number // 2 % 2]) for number in range(5)
+    ]
+
+    def over_the_bridge(number: int) -> list[str]:
+        client = clients[number]
+        client.begin()
+        asked = [
+            client.call("search_directory", absolute_dir_path=str(root), pattern="needle")
+            for root in roots
+            for _ in "123"
+        ]
+        return [*(asked if number % 2 == 0 else asked[3:] + asked[:3]), client.call("index_status")]
+
+    def over_http(_: int) -> list[str]:
+        asked = [
+            served.call("search_directory", absolute_dir_path=str(root), pattern="needle")
+            for root in roots
+            for _ in "123"
+        ]
+        return [*asked, served.call("index_status")]
+
+    def by_command(_: int) -> list[str]:
+        runs = [house.run(*command, str(root)) for root in roots for command in (("index",), ("search", "needle"))]
+        assert [(run.returncode, run.stderr) for run in runs] == [(0, "")] * 4
+        return [run.stdout for run in runs]
+
+    with ThreadPoolExecutor(7) as threads:
+        bridged = [threads.submit(over_the_bridge, number) for number in range(5)]
+        http, commands = threads.submit(over_http, 0), threads.submit(by_command, 0)
+    for own, answers in [*((number % 2, future.result()) for number, future in enumerate(bridged)), (0, http.result())]:
+        assert all(words[own] in answer for answer in answers[:3])
+        assert all("search_directory failed" in answer and words[1 - own] not in answer for answer in answers[3:6])
+        assert str(roots[own]) in answers[6]
+        assert str(roots[1 - own]) not in answers[6]
+    assert words[0] in commands.result()[1]
+    assert words[1] in commands.result()[3]
+    daemon = house.daemon()
+    assert daemon.pid == served.process.pid
+    assert {index.root for index in daemon.indexes} == {str(root) for root in roots}
+    assert all(index.writer for index in daemon.indexes)
+    assert not any(b"lock" in client.errors for client in clients)
 
 
 def test_a_signal_ends_it_and_the_token_was_never_said(served: Served) -> None:
