@@ -17,6 +17,8 @@ from linedex_server.tools.parameters import (
     flag,
     input_schema,
     line_ranges,
+    or_null,
+    records,
     taken,
     text,
     whole,
@@ -115,3 +117,64 @@ def test_whatever_the_schema_allows_is_taken(arguments: dict[str, Any]) -> None:
         given_ = taken(PARAMETERS, arguments)
         assert given_.whole("limit") == arguments.get("limit", 10)
         assert given_.flag("fuzzy") == arguments.get("fuzzy", False)
+
+
+ITEMS: Sequence[Parameter] = (
+    Parameter(
+        "edits",
+        records(
+            (
+                Parameter("start_line", whole(1), "First."),
+                Parameter("new_text", text(), "New."),
+                Parameter("fuzzy", flag(), "Near.", default=True),
+            ),
+            3,
+        ),
+        "Edits.",
+    ),
+)
+
+
+def test_items_of_a_list_have_their_values_and_defaults() -> None:
+    (one, two) = taken(
+        ITEMS, {"edits": [{"start_line": "2", "new_text": ""}, {"start_line": 3, "new_text": "a", "fuzzy": "false"}]}
+    ).records("edits")
+    assert (one.whole("start_line"), one.text("new_text"), one.flag("fuzzy")) == (2, "", True)
+    assert (two.whole("start_line"), two.text("new_text"), two.flag("fuzzy")) == (3, "a", False)
+
+
+@pytest.mark.parametrize(
+    ("items", "said", "hint"),
+    [
+        (
+            [{"start_line": 1, "newtext": ""}],
+            "The parameter `edits`, item 0: There is no parameter `newtext`.",
+            "new_t",
+        ),
+        (
+            [{"start_line": 1, "new_text": ""}, {"new_text": ""}],
+            "item 1: The parameter `start_line` is missing",
+            "First",
+        ),
+        ([{"start_line": True, "new_text": ""}], "item 0: The parameter `start_line` is true", "First"),
+        (["a"], "item 0 is no object", "Edits"),
+        ([], "a list of 1 to 3 objects is needed", "Edits"),
+        ([{"start_line": 1, "new_text": ""}] * 4, "a list of 1 to 3 objects is needed", "Edits"),
+        ('[{"start_line": 1, "new_text": ""}]', "a list of 1 to 3 objects is needed", "Edits"),
+    ],
+)
+def test_a_mistake_in_an_item_is_named_with_the_item(items: object, said: str, hint: str) -> None:
+    with pytest.raises(BadArgument) as refused:
+        taken(ITEMS, {"edits": items})
+    assert said in str(refused.value)
+    assert hint in refused.value.hint
+
+
+def test_null_is_a_value_where_a_kind_says_so() -> None:
+    parameters = (Parameter("count", or_null(whole(0)), "How often.", 1),)
+    assert taken(parameters, {}).maybe_whole("count") == 1
+    assert taken(parameters, {"count": None}).maybe_whole("count") is None
+    assert taken(parameters, {"count": "3"}).maybe_whole("count") == 3
+    with pytest.raises(BadArgument):
+        taken(parameters, {"count": -1})
+    Draft202012Validator(input_schema(parameters)).validate({"count": None})

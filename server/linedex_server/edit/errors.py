@@ -39,3 +39,15 @@ class NoSuchStep(LinedexError):
     """There is no such step in the history, nothing left to undo, or its bytes were removed to keep the budget."""
 
     code = "no_such_step"
+
+
+class NoSuchSession(LinedexError):
+    """There is no such write session, or another call holds it."""
+
+    code = "no_such_session"
+
+
+class SessionFull(LinedexError):
+    """A write session would be larger than it may be, or there would be more of them."""
+
+    code = "session_full"

@@ -1,8 +1,9 @@
 """Parameters of tools: what they accept, how they are described, how a mistake in one is named.
 
 Promise: `taken` returns every parameter of a tool with its value or default, or refuses the call naming the parameter
-that is unknown, missing or mistyped. A number or a truth value may come as text (`"20"`, `"true"`), since models send
-them so; a text is never read as anything but itself: `"null"` stays that word. `null` means "not given".
+that is unknown, missing or mistyped, inside an item of a list too. A number or a truth value may come as text (`"20"`,
+`"true"`), since models send them so; a text is never read as anything but itself: `"null"` stays that word. `null`
+means "not given", but where a kind has a meaning of its own for it.
 """
 
 from __future__ import annotations
@@ -30,10 +31,14 @@ class Unusable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of value: its JSON Schema, and the function that takes one or says in `Unusable` what is needed."""
+    """A kind of value: its JSON Schema, and the function that takes one or says in `Unusable` what is needed.
+
+    Where `null` is a value, `take` gets it as any other; elsewhere it means that the parameter was not given.
+    """
 
     schema: Mapping[str, Any]
     take: Callable[[object], object]
+    null_is_a_value: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +94,12 @@ class Given:
         assert value is None or isinstance(value, tuple)
         return value
 
+    def records(self, name: str) -> tuple[Given, ...]:
+        """Return the items of a list of objects."""
+        value = self._values[name]
+        assert isinstance(value, tuple)
+        return value
+
 
 def text() -> Kind:
     """Return the kind of a text."""
@@ -118,6 +129,35 @@ def whole(least: int, most: int | None = None) -> Kind:
         return number
 
     return Kind({"type": "integer", "minimum": least, **({} if most is None else {"maximum": most})}, take)
+
+
+def or_null(kind: Kind) -> Kind:
+    """Return `kind` with `null` as a further value, which is None and is not the same as leaving it out."""
+    return Kind(
+        {"anyOf": [dict(kind.schema), {"type": "null"}]},
+        lambda value: None if value is None else kind.take(value),
+        null_is_a_value=True,
+    )
+
+
+def records(fields: Sequence[Parameter], most: int) -> Kind:
+    """Return the kind of a list of 1 to `most` objects with these fields and no others."""
+    needed = f"a list of 1 to {most:,} objects is needed, each with {', '.join(one.name for one in fields)}"
+
+    def take(value: object) -> object:
+        if not isinstance(value, Sequence) or isinstance(value, str) or not 1 <= len(value) <= most:
+            raise Unusable(needed)
+        return tuple(one(number, entry) for number, entry in enumerate(value))
+
+    def one(number: int, entry: object) -> Given:
+        if not isinstance(entry, Mapping):
+            raise Unusable(f"item {number} is no object; {needed}")
+        try:
+            return taken(fields, entry)
+        except BadArgument as error:
+            raise BadArgument(f"Item {number}: {error}", error.hint) from None
+
+    return Kind({"type": "array", "items": input_schema(fields), "minItems": 1, "maxItems": most}, take)
 
 
 def flag() -> Kind:
@@ -206,15 +246,21 @@ def taken(parameters: Sequence[Parameter], arguments: Mapping[str, object]) -> G
     values: dict[str, object] = {}
     for name, one in known.items():
         raw = arguments.get(name)
-        if raw is None:
+        if raw is None and not (one.kind.null_is_a_value and name in arguments):
             if one.required:
                 raise BadArgument(f"The parameter `{name}` is missing.", f"{name}: {one.about}")
             values[name] = one.default
             continue
         try:
             values[name] = one.kind.take(raw)
+        except BadArgument as error:
+            raise BadArgument(f"The parameter `{name}`, {_lowered(str(error))}", error.hint) from None
         except Unusable as error:
             shown = json.dumps(raw)
             shown = shown if len(shown) <= 80 else shown[:77] + "..."
             raise BadArgument(f"The parameter `{name}` is {shown}: {error}.", f"{name}: {one.about}") from None
     return Given(values)
+
+
+def _lowered(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
