@@ -14,6 +14,7 @@ from pathlib import Path
 
 from linedex.answers import Phase
 from linedex.build.crash_policy import CrashPolicy
+from linedex.build.moves import find_moves
 from linedex.build.progress import Progress
 from linedex.build.site import Site
 from linedex.build.symbol_phase import SymbolPhase
@@ -28,8 +29,10 @@ from linedex.store import files as file_rows
 from linedex.store.catalogue import Catalogue
 from linedex.store.database import Sidecar
 from linedex.store.files import FileRow
+from linedex.store.moves import Moves, move
 
 _ROWS_A_COMMIT = 50_000
+_UNMOVED = Moves()
 _TICK_SECONDS = 0.02
 """Time after which a file that was changed while it was read can be told from one that was not."""
 
@@ -117,7 +120,11 @@ class Builder:
         found = self._compare(catalogue) if self._compare else None
         if found is None:
             found = difference(self._root, self._settings, catalogue)
-        catalogue = self._learn(catalogue, found)
+        moves, found = find_moves(
+            *(self._root, self._sidecar.write, catalogue, found, self._limits),
+            self._stop.wait,
+        )
+        catalogue = self._learn(catalogue, found, moves)
         sizes = catalogue.facts["size"]
         self._progress.advance(len(catalogue), int(sizes.sum()), found=True)
         took = self._progress.end()
@@ -128,15 +135,17 @@ class Builder:
             self._publish(catalogue)
         return catalogue
 
-    def _learn(self, catalogue: Catalogue, found: Difference) -> Catalogue:
-        """Store a difference in bounded transactions: what is gone or changed first, then what is new."""
-        if found.gone or found.gone_folders or found.changed:
+    def _learn(self, catalogue: Catalogue, found: Difference, moves: Moves = _UNMOVED) -> Catalogue:
+        """Store a difference in bounded transactions: what is gone, moved or changed first, then what is new."""
+        folders = found.folders
+        if found.gone or found.gone_folders or found.changed or moves:
             with self._sidecar.transaction() as db:
                 catalogue = file_rows.remove(db, catalogue, found.gone, found.gone_folders)
+                if moves:
+                    catalogue, folders = move(db, catalogue, moves, folders), ()
                 if found.changed:
                     catalogue = file_rows.mark_pending(db, catalogue, found.changed)
             self._publish(catalogue)
-        folders = found.folders
         for at in range(0, max(len(found.files), len(folders) and 1), _ROWS_A_COMMIT):
             if self._stop.is_set():
                 return catalogue

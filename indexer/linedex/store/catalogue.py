@@ -220,6 +220,15 @@ class Catalogue:
             self.complete,
         )
 
+    def with_moved(self, folders: Iterable[tuple[int, bytes]], files: Iterable[tuple[int, bytes]]) -> Catalogue:
+        """Return the catalogue in which these folders and files, as (id, key), stand under these keys."""
+        moved = dict(files)
+        keys, facts = _moved(self.keys, self.facts, moved)
+        folder_keys, folder_facts = _moved(self.folder_keys, self.folder_facts, dict(folders))
+        for key in moved.values():
+            facts["hidden"][bisect_left(keys, key)] = is_hidden(key_path(key))
+        return Catalogue(keys, facts, folder_keys, folder_facts, self.words, self.complete)
+
     def with_added(
         self,
         keys: list[bytes],
@@ -236,6 +245,12 @@ class Catalogue:
             all_folder_keys, all_folder_facts = _merge(self.folder_keys, self.folder_facts, folder_keys, folder_facts)
         whole = self.complete if complete is None else complete
         return Catalogue(all_keys, all_facts, all_folder_keys, all_folder_facts, self.words, whole)
+
+
+def _moved(keys: list[bytes], facts: Facts, moved: dict[int, bytes]) -> tuple[list[bytes], Facts]:
+    renamed = [moved.get(row, key) for row, key in zip(facts["id"].tolist(), keys, strict=True)]
+    order = sorted(range(len(renamed)), key=renamed.__getitem__)
+    return [renamed[at] for at in order], facts[order]
 
 
 def _merge(keys: list[bytes], facts: Facts, more_keys: list[bytes], more: Facts) -> tuple[list[bytes], Facts]:

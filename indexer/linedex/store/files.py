@@ -67,14 +67,9 @@ class TextFacts:
 def load(db: apsw.Connection) -> Catalogue:
     """Return the stored catalogue."""
     words = Words()
-    folder_keys: dict[int, bytes] = {}
-    folders = []
-    # parents are always stored before their folders
-    for row in db.execute("SELECT id, parent, name, mtime_ns, seen_ns FROM folders ORDER BY id"):
-        key = b"" if row[0] == ROOT_FOLDER else _child_key(folder_keys[row[1]], row[2])
-        folder_keys[row[0]] = key
-        folders.append((key, (row[0], row[3], row[4])))
-    folders.sort()
+    rows = {row[0]: row for row in db.execute("SELECT id, parent, name, mtime_ns, seen_ns FROM folders")}
+    folder_keys = _folder_keys({folder: (parent, name) for folder, parent, name, _, _ in rows.values()})
+    folders = sorted((folder_keys[folder], (folder, *times)) for folder, _, _, *times in rows.values())
     prefixes = {folder: key + b"\0" if key else b"" for folder, key in folder_keys.items()}
     hidden_folders = {folder: is_hidden(key_path(key)) for folder, key in folder_keys.items()}
     format_number, language_number, reason_number = words.formats.number, words.languages.number, words.reasons.number
@@ -107,11 +102,22 @@ def load(db: apsw.Connection) -> Catalogue:
     )
 
 
-def _child_key(parent: bytes, name: bytes) -> bytes:
-    return parent + b"\0" + name if parent else name
+def _folder_keys(homes: dict[int, tuple[int, bytes]]) -> dict[int, bytes]:
+    """Return the key of each folder, given its parent and name; a moved folder may have a parent with a later id."""
+    keys = {ROOT_FOLDER: b""}
+    for folder in homes:
+        above = [folder]
+        while above[-1] not in keys:
+            above.append(homes[above[-1]][0])
+        for inner in reversed(above):
+            if inner not in keys:
+                parent, name = homes[inner]
+                keys[inner] = keys[parent] + b"\0" + name if keys[parent] else name
+    return keys
 
 
-def _split_key(key: bytes) -> tuple[bytes, bytes]:
+def split_key(key: bytes) -> tuple[bytes, bytes]:
+    """Return the key of the folder around a file or folder, and its name."""
     parent, _, name = key.rpartition(b"\0")
     return parent, name
 
@@ -129,7 +135,7 @@ def add(db: apsw.Connection, catalogue: Catalogue, folders: Sequence[FolderRow],
     for folder in sorted(folders, key=lambda row: row.key):
         if folder.key in ids:
             continue
-        parent, name = _split_key(folder.key)
+        parent, name = split_key(folder.key)
         # the root comes first, so it gets ROOT_FOLDER
         ids[folder.key] = next_folder
         rows.append((next_folder, ids[parent] if folder.key else 0, name, folder.mtime_ns, folder.seen_ns))
@@ -142,7 +148,7 @@ def add(db: apsw.Connection, catalogue: Catalogue, folders: Sequence[FolderRow],
     facts = []
     numbers = _default_numbers(catalogue.words)
     for at, file in enumerate(files, start=next_file):
-        parent, name = _split_key(file.key)
+        parent, name = split_key(file.key)
         stat = (file.stat.device, file.stat.inode, file.stat.size, file.stat.mtime_ns, file.stat.ctime_ns, file.seen_ns)
         file_rows.append((at, ids[parent], name, *stat, file.ignored))
         facts.append((at, *stat, 0, FileState.PENDING, 0, is_hidden(key_path(file.key)), file.ignored, *numbers))
@@ -159,10 +165,10 @@ def add(db: apsw.Connection, catalogue: Catalogue, folders: Sequence[FolderRow],
 def add_named(db: apsw.Connection, catalogue: Catalogue, file: FileRow) -> Catalogue:
     """Store one file with the folders around it, which no walk may have met; return the catalogue with them."""
     folders = [FolderRow(b"", 0, 0)]
-    parent, _ = _split_key(file.key)
+    parent, _ = split_key(file.key)
     while parent:
         folders.append(FolderRow(parent, 0, 0))
-        parent, _ = _split_key(parent)
+        parent, _ = split_key(parent)
     return add(db, catalogue, folders, [file])
 
 
