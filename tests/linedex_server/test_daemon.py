@@ -114,6 +114,18 @@ def test_a_signal_ends_the_daemon_and_leaves_no_socket(house: House, number: sig
     assert published(house.state) is None
 
 
+def test_a_call_that_does_not_end_holds_up_the_end_of_the_daemon_no_longer_than_its_grace(house: House) -> None:
+    root = house.root("tree", a="a" * 60 + "!\n")
+    process = house.serve("--root", str(root))
+    client = house.client(root, LINEDEX_PATTERN_SECONDS="600", LINEDEX_QUERY_SECONDS="3600")
+    client.begin()
+    stuck = {"absolute_dir_path": ".", "pattern": "(?=a)(a|aa)+$", "regex": True}
+    client.send("tools/call", name="search_directory", arguments=stuck)
+    assert "tree" in client.call("index_status")
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 0
+
+
 def test_stop_ends_the_daemon_under_a_client_that_waits_for_nothing_and_none_is_started(house: House) -> None:
     client = house.client(house.root("tree", a="needle\n"))
     client.begin()
