@@ -51,3 +51,21 @@ class SessionFull(LinedexError):
     """A write session would be larger than it may be, or there would be more of them."""
 
     code = "session_full"
+
+
+class TooLarge(LinedexError):
+    """The edit would need more of the file in memory at once than is allowed."""
+
+    code = "too_large"
+
+
+class OwnState(LinedexError):
+    """The path lies in linedex's own state folder, which no tool writes."""
+
+    code = "own_state"
+
+
+class Exists(LinedexError):
+    """A new file was to be made and there is one already."""
+
+    code = "exists"
