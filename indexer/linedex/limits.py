@@ -31,6 +31,14 @@ class Limits:
     analyse_seconds: float = 120.0
     """Time a worker may take over one batch of files or one range of a large one."""
 
+    # freshness
+    reconcile_seconds: float = 600.0
+    """A watched root is walked as often, for what no event told; one that cannot be watched is tried again."""
+    poll_seconds: float = 30.0
+    """A root that cannot be watched is looked at as often, so that its changes are indexed."""
+    walk_share: float = 0.01
+    """Share of the time that these walks may take; where it is not enough they are made less often."""
+
     # reading and verifying
     window_bytes: int = 1 << 20
     """Large files are verified in windows of whole lines near this size."""

@@ -3,9 +3,10 @@
 Promise: a look that `look` gives shows every change that had returned to its writer before the call, as far as the
 watcher is exact. The asking thread takes the changes in by itself, under the lock; the thread behind only sees to it
 that changes are indexed and told when nobody asks. It sleeps while nothing happens, and walks the root once in a
-while, at most 1 % of the time, to notice what no event told.
+while, within a share of the time that is given, to notice what no event told; a walk that finds nothing writes nothing.
 
-Where the root cannot be watched there is no look to give, and every question walks; `words` and `problems` say so.
+Where the root cannot be watched there is no look to give, and every question walks; `words` and `problems` say so. As
+often as a watched root is walked, a root that is not is tried again: the limit of watches may have been raised.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from linedex.errors import NotFound
 from linedex.files.ignore import WalkSettings
 from linedex.files.roots import Root
 from linedex.files.watch import Unwatchable, Watcher, watcher_for
+from linedex.limits import DEFAULT_LIMITS, Limits
 from linedex.model import RelPath
 from linedex.store.catalogue import Catalogue
 from linedex.store.look import Look
@@ -35,10 +37,11 @@ _QUIET_SECONDS = 0.1
 """So long nothing must happen for a burst to count as over ..."""
 _BURST_SECONDS = 1.0
 """... and so long after its first change what there is of it is indexed."""
-_RECONCILE_SECONDS = 300.0
-_POLL_SECONDS = 30.0
-_WALK_SHARE = 0.01
-"""Share of the time that walks of the thread behind may take."""
+
+
+def pause(wanted: float, took: float, limits: Limits) -> float:
+    """Return how long to wait after a walk that took so many seconds, when so many are wanted between two."""
+    return max(wanted, took / limits.walk_share)
 
 
 class Freshness:
@@ -51,6 +54,7 @@ class Freshness:
         catalogue: Callable[[], Catalogue],
         changed: Callable[[], None],
         closing: threading.Event,
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         """Do nothing yet; `begin` comes first.
 
@@ -60,6 +64,7 @@ class Freshness:
             catalogue: gives what the index knows now.
             changed: called from the thread behind when there is something to index.
             closing: set when a scan that is going on must end; `close` follows.
+            limits: how often the root may be walked.
         """
         self._root = root
         self._settings = settings
@@ -70,6 +75,7 @@ class Freshness:
         self._watcher: Watcher | None = None
         self._refusal = ""
         self._closing = closing
+        self._limits = limits
         self._thread: threading.Thread | None = None
         self._subscribers: dict[object, Told] = {}
         self._walked_seconds = 0.0
@@ -77,29 +83,37 @@ class Freshness:
         self._settled.set()
         self.reconciled = 0
         """Changes that only a walk noticed, though events were to tell of them."""
+        self.reconciliations = 0
+        """Walks of a watched root."""
 
     # beginning and end
 
     def begin(self) -> None:
         """Watch the root, look at all of it, and keep it so; returns when that is done or turned out impossible."""
-        began = time.monotonic()
-        with self._lock:
-            try:
-                self._watcher = watcher_for(self._root)
-                self._tree = TrackedTree(
-                    self._root, self._settings, self._watcher, self._catalogue(), self._closing.is_set
-                )
-                self._tree.scan()
-                self._tree.take_changed()
-                if _WHOLE in self._tree.blind:
-                    self._poll(self._tree.blind[_WHOLE])
-            except Unwatchable as refusal:
-                self._poll(str(refusal))
-            except NotFound:
-                self._poll("the folder was not there")
-            self._walked_seconds = time.monotonic() - began
+        self._watch()
         self._thread = threading.Thread(target=self._run, name="freshness", daemon=True)
         self._thread.start()
+
+    def _watch(self) -> None:
+        """Watch the root and look at all of it; questions that come meanwhile walk by themselves."""
+        began = time.monotonic()
+        watcher: Watcher | None = None
+        tree: TrackedTree | None = None
+        try:
+            watcher = watcher_for(self._root)
+            tree = TrackedTree(self._root, self._settings, watcher, self._catalogue(), self._closing.is_set)
+            tree.scan()
+            tree.take_changed()
+        except (Unwatchable, NotFound) as refusal:
+            if tree is not None:
+                tree.close()
+            if watcher is not None:
+                watcher.close()
+            self._refusal = str(refusal) if isinstance(refusal, Unwatchable) else "the folder was not there"
+        else:
+            with self._lock:
+                self._watcher, self._tree, self._refusal = watcher, tree, ""
+        self._walked_seconds = time.monotonic() - began
 
     def close(self) -> None:
         """Stop watching; `closing` is set by now, and `begin` has returned."""
@@ -228,22 +242,29 @@ class Freshness:
     # the thread behind
 
     def _run(self) -> None:
+        while not self._closing.is_set():
+            if self._tree is not None:
+                self._run_watching()
+            else:
+                self._run_polling()
+
+    def _run_watching(self) -> None:
+        """Take in what happens, for as long as the root can be watched."""
         due = self._next_walk()
         while (watcher := self._watcher) is not None and self._tree is not None:
             watcher.wait(max(0.0, due - time.monotonic()))
             if self._closing.is_set():
                 return
-            self._take_burst()
             if time.monotonic() >= due:
                 self._reconcile()
                 due = self._next_walk()
+            self._take_burst()
         with self._lock:
             self._release()
             self._settled.set()
-        self._run_polling()
 
     def _next_walk(self) -> float:
-        return time.monotonic() + max(_RECONCILE_SECONDS, self._walked_seconds / _WALK_SHARE)
+        return time.monotonic() + pause(self._limits.reconcile_seconds, self._walked_seconds, self._limits)
 
     def _take_burst(self) -> None:
         """Take in changes until it is quiet or the burst has lasted long; then have them indexed and told."""
@@ -277,14 +298,20 @@ class Freshness:
             return changed
 
     def _run_polling(self) -> None:
-        """Look at times whether there is something to index, for as long as the root cannot be watched."""
-        pause = _POLL_SECONDS
-        while not self._closing.wait(pause):
+        """Look at times whether there is something to index, until the root can be watched."""
+        due = self._next_walk()
+        while not self._closing.wait(pause(self._limits.poll_seconds, self._walked_seconds, self._limits)):
+            if time.monotonic() >= due:
+                self._watch()
+                if self._tree is not None:
+                    self._tell(frozenset())
+                    return
+                due = self._next_walk()
             began = time.monotonic()
             with suppress(NotFound):
                 if look(self._root, self._settings, self._catalogue()).changed:
                     self._tell(frozenset())
-            pause = max(_POLL_SECONDS, (time.monotonic() - began) / _WALK_SHARE)
+            self._walked_seconds = time.monotonic() - began
 
     def _reconcile(self) -> None:
         """Walk the root beside everything else, and look again, under the lock, at what seems to differ."""
@@ -298,6 +325,7 @@ class Freshness:
             try:
                 tree = self._refreshed(_WHOLE)
                 if tree is not None and not self._closing.is_set():
+                    self.reconciliations += 1
                     self.reconciled += tree.reconcile(found, {folder.key for folder in folders})
             except NotFound:
                 return

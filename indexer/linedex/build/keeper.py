@@ -91,7 +91,7 @@ class Keeper:
         self._closing = threading.Event()
         self._named: list[FileRow] = []
         self.freshness = Freshness(
-            *(root, settings, lambda: self._catalogue, self._ask_for_build, self._closing),
+            *(root, settings, lambda: self._catalogue, self._ask_for_build, self._closing, limits),
         )
         self._load()
 

@@ -21,7 +21,7 @@ from linedex.files.names import display
 from linedex.files.recheck import stat_many
 from linedex.files.roots import Root
 from linedex.files.walk import walk
-from linedex.files.watch import Watcher
+from linedex.files.watch import Unwatchable, Watcher
 from linedex.model import RelPath, SkipReason
 from linedex.store.catalogue import Catalogue, key_path, path_key
 from linedex.store.look import Look
@@ -95,9 +95,11 @@ class TrackedTree:
 
         Raises:
             NotFound: the root is not there.
-            Unwatchable: there are more folders than may be watched.
+            Unwatchable: there are more folders than may be watched, or the root is where no events are raised.
         """
         status = self._status()
+        if _WHOLE in self.blind:
+            raise Unwatchable(self.blind[_WHOLE])
         self._identity = (status.st_dev, status.st_ino)
         self._watcher.drain()
         began = time.time_ns()

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from linedex.answers import SearchRequest
 from linedex.build.contents import contents
+from linedex.build.freshness import pause
 from linedex.errors import NotFound
 from linedex.index import Index
 from linedex.limits import Limits
@@ -49,8 +51,8 @@ def until(true: object, what: str) -> None:
 
 
 @contextmanager
-def watched(root: Path, sidecar: Path) -> Iterator[Index]:
-    with Index(root, sidecar, LIMITS) as index:
+def watched(root: Path, sidecar: Path, limits: Limits = LIMITS) -> Iterator[Index]:
+    with Index(root, sidecar, limits) as index:
         index.start()
         assert index.wait(SOON)
         assert index.status().freshness.startswith("at once: inotify")
@@ -249,6 +251,46 @@ def test_nothing_is_written_while_nothing_happens(tree: Tree, tmp_path: Path) ->
         assert asked == []
 
 
+OFTEN = replace(LIMITS, reconcile_seconds=0.05, walk_share=1.0)
+
+
+def test_a_change_that_no_event_tells_is_found_by_a_walk(tree: Tree, tmp_path: Path) -> None:
+    quiet = tree.root / "quiet" / "one.txt"
+    quiet.parent.mkdir()
+    quiet.write_text("long before\n")
+    with watched(tree.root, tmp_path / "index.db", OFTEN) as index:
+        told: queue.Queue[frozenset[RelPath]] = queue.Queue()
+        index.on_change(told.put)
+        freshness = index._keeper.freshness
+        with freshness._lock:
+            freshness._watcher.forget([RelPath(b"quiet")])  # type: ignore[union-attr]
+        quiet.write_text(tree.text())
+        assert told.get(timeout=SOON) == {b"quiet/one.txt"}
+        assert freshness.reconciled == 1
+        assert found(index, tree.token) == {b"quiet/one.txt": holding(tree.root, tree.token)[b"quiet/one.txt"]}
+        until(lambda: index.wait(SOON) and not index.status().pending, "it was not indexed")
+
+
+def test_a_walk_that_finds_nothing_writes_nothing_and_tells_nobody(tree: Tree, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    with watched(tree.root, state / "index.db", OFTEN) as index:
+        told: queue.Queue[frozenset[RelPath]] = queue.Queue()
+        index.on_change(told.put)
+        before = {path.name: (path.stat().st_mtime_ns, path.stat().st_size) for path in state.iterdir()}
+        freshness = index._keeper.freshness
+        walked = freshness.reconciliations
+        until(lambda: freshness.reconciliations >= walked + 3, "the root is not walked")
+        assert {path.name: (path.stat().st_mtime_ns, path.stat().st_size) for path in state.iterdir()} == before
+        assert told.empty()
+        assert freshness.reconciled == 0
+
+
+def test_walks_are_as_far_apart_as_their_share_of_the_time_asks() -> None:
+    for took, wanted, share, apart in ((0.5, 600, 0.01, 600), (9.0, 600, 0.01, 900), (9.0, 600, 0.5, 600)):
+        limits = Limits(reconcile_seconds=wanted, walk_share=share)
+        assert pause(wanted, took, limits) == apart
+
+
 @pytest.mark.parametrize("place", ["a [folder]/deep/index.db", "index.db"])
 def test_its_own_state_inside_the_root_triggers_nothing(tree: Tree, place: str) -> None:
     told: queue.Queue[frozenset[RelPath]] = queue.Queue()
@@ -279,6 +321,8 @@ def test_a_root_without_events_is_polled_and_says_why(
 
 _LIMITED = """
 import sys
+import threading
+import time
 from pathlib import Path
 sys.path.insert(0, sys.argv[3])
 from linedex.answers import SearchRequest
@@ -286,7 +330,8 @@ from linedex.index import Index
 from linedex.limits import Limits
 root, limit = Path(sys.argv[1]), Path("/proc/sys/user/max_inotify_watches")
 limit.write_text("5")
-with Index(root, Path(sys.argv[2]), Limits(workers=0)) as index:
+limits = Limits(workers=0, reconcile_seconds=0.1, poll_seconds=0.05, walk_share=1.0)
+with Index(root, Path(sys.argv[2]), limits) as index:
     index.start()
     assert index.wait(20)
     (root / "d7" / "late.txt").write_text("stands\\n")
@@ -294,10 +339,18 @@ with Index(root, Path(sys.argv[2]), Limits(workers=0)) as index:
     state = index.status()
     print(state.freshness)
     print(*state.problems)
+    limit.write_text("1000")
+    end = time.monotonic() + 20
+    while not index.status().freshness.startswith("at once"):
+        assert time.monotonic() < end
+        threading.Event().wait(0.01)
+    print(index.status().freshness, *index.status().problems)
+    (root / "d7" / "later.txt").write_text("stands\\n")
+    print(len(index.search(SearchRequest("stands")).files))
 """
 
 
-def test_beyond_the_limit_of_watches_everything_is_found_by_polling(tmp_path: Path) -> None:
+def test_beyond_the_limit_of_watches_everything_is_found_by_polling_until_it_is_raised(tmp_path: Path) -> None:
     root = tmp_path / "root"
     for at in range(10):
         (root / f"d{at}").mkdir(parents=True)
@@ -309,7 +362,9 @@ def test_beyond_the_limit_of_watches_everything_is_found_by_polling(tmp_path: Pa
         pytest.skip("this system allows no user namespace with a limit of its own")
     ran = subprocess.run(["unshare", "-Ur", *command], capture_output=True, text=True, check=False, timeout=60)
     assert ran.returncode == 0, ran.stderr
-    hits, freshness, problems = ran.stdout.splitlines()
+    hits, freshness, problems, later, later_hits = ran.stdout.splitlines()
     assert hits == "11"
     assert freshness == "polling: stat at each query"
     assert "limit of watched folders is reached" in problems
+    assert later == "at once: inotify watches 11 folders"
+    assert later_hits == "12"
