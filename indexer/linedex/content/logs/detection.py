@@ -1,0 +1,248 @@
+"""Which timestamp format a file has and where its stamps and levels stand, from a sample of its lines.
+
+Promise: the sample is the same for the same file, and its cost is bounded whatever the file's size: 16 reads of 16 KiB.
+Order of the times is no test of a format, and no majority of lines is asked for: one stamped line in 36 suffices.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Final, TypeVar
+
+from linedex.content.lines import Reader
+from linedex.content.logs.formats import (
+    FORMATS,
+    HEAD,
+    PLACES,
+    PRIORITY,
+    WORD,
+    WORDS,
+    Basis,
+    Place,
+    TimestampFormat,
+    match_stamp,
+    placed,
+)
+from linedex.content.logs.instants import read_wall
+from linedex.content.logs.level_reader import LevelRule
+from linedex.content.logs.levels import FoundLevel, LevelSource, level_at
+from linedex.content.logs.stamps import StampRule
+
+WINDOWS: Final = 16
+WINDOW_BYTES: Final = 16 << 10
+WINDOW_LINES: Final = 64
+KEPT_LINES: Final = 8
+"""Lines kept of a window: those that may hold a stamp. Without that, 128 lines of a log with one stamp in 36 lines had
+1 to 8 stamps, too few to tell."""
+LEAST_STAMPS: Final = 3
+USUAL_SHARE: Final = 0.9
+SECOND_SHARE: Final = 0.05
+LEVEL_SHARE: Final = 0.05
+"""A file with levels on fewer of its records has none."""
+SCATTERED_SHARE: Final = 0.25
+"""... and so many are asked for if they stand at no usual place."""
+_PREFIX_BYTES = 64
+_HINT = re.compile(rb"\d:\d\d?|\d\d[.]\d\d[.]\d\d|\d{6}|@40")
+_HINT_BYTES = 200
+_Value = TypeVar("_Value")
+_ONE_WORD = re.compile(WORD.encode())
+
+
+@dataclass(frozen=True, slots=True)
+class LogRule:
+    """How the lines of one file are read; a value to be stored with the file.
+
+    Attributes:
+        stamps: one or two rules; a line is tried by the first, then by the second.
+        level: where levels stand, None for a file without levels.
+    """
+
+    stamps: tuple[StampRule, ...]
+    level: LevelRule | None = None
+
+    @property
+    def basis(self) -> Basis:
+        """How much of an instant its first format tells."""
+        return self.stamps[0].basis
+
+    def to_json(self) -> str:
+        """Return the rule as text for the sidecar."""
+        level = None if self.level is None else {**asdict(self.level), "source": self.level.source.value}
+        return json.dumps({"stamps": [asdict(rule) for rule in self.stamps], "level": level})
+
+    @classmethod
+    def from_json(cls, text: str) -> LogRule:
+        """Return the rule that `to_json` wrote."""
+        told = json.loads(text)
+        level = told["level"]
+        return cls(
+            tuple(StampRule(**rule) for rule in told["stamps"]),
+            None if level is None else LevelRule(**{**level, "source": LevelSource(level["source"])}),
+        )
+
+
+def sample_lines(read: Reader, size: int, *, newline: bytes = b"\n") -> list[bytes]:
+    """Return lines of a file that may hold stamps: of its head and of 15 random places, the same at each call.
+
+    Evenly spaced places would alias with the length of its records.
+
+    Args:
+        read: reads bytes of the file.
+        size: its length in bytes.
+        newline: what ends a line.
+    """
+    dice = random.Random(size)
+    starts = [0]
+    if size > WINDOW_BYTES:
+        starts += sorted(dice.randrange(size - WINDOW_BYTES // 2) for _ in range(WINDOWS - 1))
+    kept: list[bytes] = []
+    for start in starts:
+        lines = read(start, WINDOW_BYTES).split(newline)
+        # the first piece begins, and the last one ends, somewhere inside a line
+        lines = lines[1 if start else 0 : len(lines) if start + WINDOW_BYTES >= size else -1 or None]
+        hinted = [line for line in lines[:WINDOW_LINES] if _HINT.search(line, 0, _HINT_BYTES)]
+        kept += hinted[:KEPT_LINES] if len(starts) > 1 else hinted[: KEPT_LINES * WINDOWS]
+    return kept
+
+
+def detect(lines: Sequence[bytes]) -> LogRule | None:
+    """Return how a file is read of which `lines` are a sample, or None where no format is found in it."""
+    scored = sorted(_scores(lines), key=lambda score: score.order)
+    if not scored:
+        return None
+    most = max(score.hits for score in scored)
+    near = [score for score in scored if score.hits * 10 >= most * 9]
+    rest = sorted((score for score in scored if score.hits * 10 < most * 9), key=lambda score: -score.hits)
+    for score in near + rest:
+        if (first := score.rule()) is not None:
+            break
+    else:
+        return None
+    rules = [first]
+    missed = [line for line in lines if first.match(line, 0, len(line)) is None]
+    if second := _second(missed, len(lines), first):
+        rules.append(second)
+        # the one that tells a date leads: the other's date is completed from it
+        rules.sort(key=lambda rule: rule.basis.rank)
+    return LogRule(tuple(rules), _level_rule(lines, rules))
+
+
+@dataclass(frozen=True, slots=True)
+class _Score:
+    """How well one format at one kind of place fits the sample."""
+
+    place: Place
+    stamp_format: TimestampFormat
+    hits: int
+    column: float
+    length: float
+    nth: int
+    columns: Counter[int]
+    words: Counter[int]
+    prefixes: Counter[bytes]
+
+    @property
+    def order(self) -> tuple[int, int, float, int]:
+        return (self.stamp_format.basis.rank, round(self.column), -self.length, self.nth)
+
+    def rule(self) -> StampRule | None:
+        """Return the rule this fit makes, or None if the stamps stand here and there."""
+        if self.hits < LEAST_STAMPS:
+            return None
+        names = (self.stamp_format.name, self.place.name)
+        if self.place in {HEAD, PRIORITY}:
+            return StampRule(*names)
+        if self.place is WORDS:
+            if (column := _usual(self.columns, self.hits)) is not None:
+                return StampRule(*names, column=column)
+            words = _usual(self.words, self.hits)
+            return None if words is None else StampRule(*names, words=words)
+        prefix = _usual(self.prefixes, self.hits)
+        if prefix is None or len(prefix) > _PREFIX_BYTES:
+            return StampRule(*names)
+        return StampRule(*names, prefix=prefix.decode("latin-1"))
+
+
+def _usual(counts: Counter[_Value], total: int) -> _Value | None:
+    (value, count), *_ = counts.most_common(1)
+    return value if count >= USUAL_SHARE * total else None
+
+
+def _scores(lines: Sequence[bytes]) -> Iterable[_Score]:
+    nth = 0
+    for place in PLACES:
+        for stamp_format in FORMATS:
+            nth += 1
+            # a time without a date among words is the second half of something else
+            if place is WORDS and stamp_format.basis is Basis.TIME_ONLY:
+                continue
+            pattern = placed(place, stamp_format)
+            columns: Counter[int] = Counter()
+            words: Counter[int] = Counter()
+            prefixes: Counter[bytes] = Counter()
+            length = 0
+            for line in lines:
+                match = match_stamp(pattern, line, 0, len(line))
+                if match is None or read_wall(match, stamp_format.basis) is None:
+                    continue
+                begin, end = match.span("stamp")
+                length += end - begin
+                columns[begin] += 1
+                prefixes[line[:begin]] += 1
+                words[len(_ONE_WORD.findall(line, 0, begin))] += 1
+            hits = columns.total()
+            if hits:
+                column = sum(at * count for at, count in columns.items()) / hits
+                yield _Score(place, stamp_format, hits, column, length / hits, nth, columns, words, prefixes)
+
+
+def _second(missed: Sequence[bytes], total: int, first: StampRule) -> StampRule | None:
+    scored = sorted(_scores(missed), key=lambda score: (-score.hits, score.order))
+    for score in scored:
+        if score.hits < max(LEAST_STAMPS, SECOND_SHARE * total):
+            return None
+        # two formats without a year, or a time and a date, cannot complete each other
+        if first.basis.partial and score.stamp_format.basis is not first.basis and score.stamp_format.basis.partial:
+            continue
+        if (rule := score.rule()) is not None:
+            return rule
+    return None
+
+
+def _level_rule(lines: Sequence[bytes], rules: Sequence[StampRule]) -> LevelRule | None:
+    found: list[tuple[bytes, tuple[int, int], FoundLevel]] = []
+    stamped = 0
+    for line in lines:
+        for rule in rules:
+            match = rule.match(line, 0, len(line))
+            if match is None:
+                continue
+            stamped += 1
+            stamp = match.span("stamp")
+            level = level_at(line, 0, len(line), stamp, rule.format_name, rule.place_name)
+            if level is not None:
+                found.append((line, stamp, level))
+            break
+    if not stamped or len(found) < LEVEL_SHARE * stamped:
+        return None
+    source = Counter(level.source for _, _, level in found).most_common(1)[0][0]
+    alike = [entry for entry in found if entry[2].source is source]
+    gaps = Counter(level.start - stamp[1] for _, stamp, level in alike)
+    anchors: Counter[tuple[int, int]] = Counter()
+    for line, _, level in alike:
+        spans = [match.end() for match in _ONE_WORD.finditer(line, 0, level.start)]
+        anchors[len(spans), level.start - (spans[-1] if spans else 0)] += 1
+    after, words = _usual(gaps, len(alike)), _usual(anchors, len(alike))
+    by_words = words is not None and words[0] > 0 and source in {LevelSource.WORD, LevelSource.LETTER}
+    if after is not None and after >= 0 and not (by_words and max(anchors.values()) > gaps[after]):
+        return LevelRule(source, after_stamp=after)
+    if words is not None and by_words:
+        return LevelRule(source, words=words[0], inner=words[1])
+    # words that stand here and there are parts of messages, unless there are many
+    scattered = source is LevelSource.WORD and len(found) < SCATTERED_SHARE * stamped
+    return None if scattered else LevelRule(source)

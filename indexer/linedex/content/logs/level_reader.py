@@ -1,0 +1,247 @@
+"""Where the levels of a file stand, and the level of every stamped line of a window.
+
+Promise: `LevelReader.read` gives for each line what `LevelRule.find` gives: the level at the learned anchor, else the
+one that `levels.level_at` finds. Lines that vectors do not settle are read by expressions, one by one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from linedex.content.logs.formats import PRIORITY, WORD
+from linedex.content.logs.levels import (
+    ANCHORED_WORD,
+    LETTERS,
+    LEVEL_WORDS,
+    SEVERITIES,
+    TITLED,
+    FoundLevel,
+    Level,
+    LevelSource,
+    level_at,
+    level_word,
+)
+from linedex.content.logs.stamps import StampRule, Stamps
+from linedex.content.logs.window import Flags, Octets, Places, Window, Words
+
+Levels: TypeAlias = npt.NDArray[np.uint8]
+
+_ANCHORED_LETTER = re.compile(rb"(?<=\s)[VDIWEF](?=\s)")
+
+
+@dataclass(frozen=True, slots=True)
+class LevelRule:
+    """Where the levels of a file stand.
+
+    Attributes:
+        source: what they are read from.
+        after_stamp: bytes between stamp and level, if nearly always the same.
+        words: words of the line before it, if nearly always the same number.
+        inner: bytes of its own word before it, with `words`.
+    """
+
+    source: LevelSource
+    after_stamp: int | None = None
+    words: int | None = None
+    inner: int = 0
+
+    def find(self, text: bytes, start: int, end: int, stamp: tuple[int, int], rule: StampRule) -> FoundLevel | None:
+        """Return the level of the line `text[start:end]` whose stamp, read by `rule`, spans `stamp`."""
+        at: int | None = None
+        if self.after_stamp is not None:
+            at = stamp[1] + self.after_stamp
+        elif self.words is not None:
+            before = re.compile(f"(?:{WORD}){{{self.words}}}".encode()).match(text, start, end)
+            at = None if before is None else before.end() + self.inner
+        if at is not None:
+            if self.source is LevelSource.WORD and (match := ANCHORED_WORD.match(text, at, end)):
+                return FoundLevel(level_word(match[0]), self.source, at, match.end())
+            if self.source is LevelSource.LETTER and _ANCHORED_LETTER.match(text, at, end):
+                return FoundLevel(LETTERS[text[at]], self.source, at, at + 1)
+        return level_at(text, start, end, stamp, rule.format_name, rule.place_name)
+
+
+@dataclass(frozen=True, slots=True)
+class LineLevels:
+    """The levels of a window's lines, an entry a line.
+
+    Attributes:
+        levels: numbers of `Level`; `NONE` where the line has none.
+        at: the first byte of what tells it, -1 where there is none.
+    """
+
+    levels: Levels
+    at: Places
+
+
+class LevelReader:
+    """Reads the levels of one file.
+
+    Args:
+        rule: where they stand; None for a file without levels.
+    """
+
+    def __init__(self, rule: LevelRule | None) -> None:
+        self.rule = rule
+
+    def read(self, window: Window, stamps: Stamps, stamp_rules: list[StampRule], used: Levels) -> LineLevels:
+        """Return the levels of the lines that have a stamp.
+
+        Args:
+            window: the lines.
+            stamps: their stamps.
+            stamp_rules: the file's rules for stamps.
+            used: which of these read each line's stamp.
+        """
+        levels: Levels = np.full(len(window), Level.NONE, np.uint8)
+        at: Places = np.full(len(window), -1, np.int64)
+        if self.rule is None or not len(window):
+            return LineLevels(levels, at)
+        open_lines = stamps.found.copy()
+        if (places := self._places(window, stamps, stamp_rules, used)) is not None:
+            lines = np.flatnonzero(open_lines & (places >= 0) & (places < window.ends))
+            found = self._at_anchor(window, places[lines])
+            settled = lines[found != Level.NONE]
+            levels[settled] = found[found != Level.NONE]
+            at[settled] = places[settled]
+            open_lines[settled] = False
+        rest = np.flatnonzero(open_lines)
+        for line, start, end, begin, stop, number in zip(
+            rest.tolist(),
+            window.starts[rest].tolist(),
+            window.ends[rest].tolist(),
+            stamps.begins[rest].tolist(),
+            stamps.ends[rest].tolist(),
+            used[rest].tolist(),
+            strict=True,
+        ):
+            one = self.rule.find(window.text, start, end, (begin, stop), stamp_rules[number])
+            if one is not None:
+                levels[line], at[line] = one.level, one.start
+        return LineLevels(levels, at)
+
+    def _places(self, window: Window, stamps: Stamps, stamp_rules: list[StampRule], used: Levels) -> Places | None:
+        """Return the byte that tells the level of each line, -1 where it is not settled; None where none is."""
+        rule = self.rule
+        if rule is None:
+            return None
+        if rule.source is LevelSource.PRIORITY:
+            by_priority = np.array([stamp.place_name == PRIORITY.name for stamp in stamp_rules], np.bool_)
+            return np.where(by_priority[used], window.starts + 1, -1)
+        if rule.source is LevelSource.LETTER and len(stamp_rules) == 1 and stamp_rules[0].format_name == "glog":
+            return stamps.begins
+        if rule.source not in {LevelSource.WORD, LevelSource.LETTER}:
+            return None
+        if rule.after_stamp is not None:
+            return stamps.ends + rule.after_stamp
+        if rule.words is not None:
+            at = window.after_words(rule.words)
+            return np.where(at >= 0, at + rule.inner, -1)
+        return None
+
+    def _at_anchor(self, window: Window, at: Places) -> Levels:
+        rule, octets = self.rule, window.octets
+        if rule is not None and rule.source is LevelSource.PRIORITY:
+            return _priorities_at(octets, at)
+        if rule is not None and rule.source is LevelSource.LETTER:
+            letters = _BY_LETTER[octets[at]]
+            if rule.after_stamp is None and rule.words is None:
+                return letters
+            alone = _BLANK[octets[np.maximum(at - 1, 0)]] & (at > 0) & _BLANK_INSIDE[octets[at + 1]]
+            return np.where(alone, letters, np.uint8(Level.NONE))
+        return _words_at(window, at)
+
+
+def _priorities_at(octets: Octets, at: Places) -> Levels:
+    """Return the level of the syslog priority at each place, where a stamp's rule has checked its form."""
+    value: Places = np.zeros(len(at), np.int64)
+    ended: Flags = np.zeros(len(at), np.bool_)
+    for ahead in range(3):
+        byte = octets[at + ahead]
+        ended |= byte == ord(">")
+        value = np.where(ended, value, value * 10 + (byte & 15))
+    levels: Levels = _SEVERITY_LEVELS[value & 7]
+    return levels
+
+
+def _words_at(window: Window, at: Places) -> Levels:
+    """Return the level of the word at each place that `ANCHORED_WORD` takes there; `NONE` also where it is unsure."""
+    octets = window.octets
+    word = window.words[at]
+    folded = word | _BIT_5
+    # the high bit of each byte that is no letter: `a` is moved to 0x80, what is after `z` past 0xFF
+    letters = ((folded & _LOW_7) + _FROM_A) & ~((folded & _LOW_7) + _AFTER_Z) & ~word & _HIGH
+    others = ~letters & _HIGH
+    lowest = others & (~others + np.uint64(1))
+    kept = word & ((lowest >> np.uint64(7)) - np.uint64(1))
+    # eight letters or more: not in the table
+    kept[others == 0] = 0
+    index = np.minimum(np.searchsorted(_TABLE_WORDS, kept), len(_TABLE_WORDS) - 1)
+    known = _TABLE_WORDS[index] == kept
+    length = _TABLE_LENGTHS[index]
+    before = _CONTEXT[octets[np.maximum(at - 1, 0)]]
+    after = _CONTEXT[octets[at + length]]
+    forms = _TABLE_FORMS[index]
+    taken = (forms & before & (after >> np.uint8(4))) != 0
+    return np.where(known & taken, _TABLE_LEVELS[index], np.uint8(Level.NONE))
+
+
+def _pack(word: str) -> int:
+    return int.from_bytes(word.encode(), "little")
+
+
+_UPPER, _TITLE, _FRAMED, _VALUE = 1, 2, 4, 8
+
+
+def _contexts() -> npt.NDArray[np.uint8]:
+    """Return for each byte which forms of a level word it may stand before (low bits) and after (high bits)."""
+    table = np.zeros(256, np.uint8)
+    word = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+    for byte in range(256):
+        form = 0
+        if byte not in word + b"./-":
+            form |= _UPPER | _TITLE
+        form |= _FRAMED * (byte in b"[<:") | _VALUE * (byte in b'"=')
+        behind = 0
+        if byte not in word + b"/-":
+            behind |= _UPPER
+        behind |= _TITLE * (byte in b" ,:][") | _FRAMED * (byte in b"]>") | _VALUE * (byte in b'" \t\r\f\v,}')
+        table[byte] = form | behind << 4
+    return table
+
+
+def _table() -> tuple[Words, Levels, Places, Levels]:
+    forms: dict[int, tuple[int, int, int]] = {}
+    for word, level in LEVEL_WORDS.items():
+        if len(word) > 7:
+            continue
+        for spelled in (word, word.title(), word.lower()):
+            form = _FRAMED | _VALUE | _UPPER * (spelled == word) | _TITLE * (spelled in TITLED)
+            forms[_pack(spelled)] = (level, len(word), form)
+    keys = sorted(forms)
+    return (
+        np.array(keys, np.uint64),
+        np.array([forms[key][0] for key in keys], np.uint8),
+        np.array([forms[key][1] for key in keys], np.int64),
+        np.array([forms[key][2] for key in keys], np.uint8),
+    )
+
+
+_TABLE_WORDS, _TABLE_LEVELS, _TABLE_LENGTHS, _TABLE_FORMS = _table()
+_CONTEXT: Final = _contexts()
+_EACH = 0x0101010101010101
+_BIT_5, _LOW_7, _HIGH = np.uint64(_EACH * 0x20), np.uint64(_EACH * 0x7F), np.uint64(_EACH * 0x80)
+_FROM_A, _AFTER_Z = np.uint64(_EACH * (0x80 - ord("a"))), np.uint64(_EACH * (0x7F - ord("z")))
+_BLANK: Final = np.zeros(256, np.bool_)
+_BLANK[list(b" \t\r\n\f\v")] = True
+_BLANK_INSIDE: Final = _BLANK.copy()
+_BLANK_INSIDE[ord("\n")] = False
+_BY_LETTER: Final = np.full(256, Level.NONE, np.uint8)
+for _letter, _level in LETTERS.items():
+    _BY_LETTER[_letter] = _level
+_SEVERITY_LEVELS: Final = np.array(SEVERITIES, np.uint8)
