@@ -23,9 +23,9 @@ from linedex_server.edit.history_file import HistoryFile
 from linedex_server.edit.history_schema import Stream
 from linedex_server.edit.history_steps import (
     Change,
-    FileStep,
     Intent,
     NewFileStep,
+    PastStep,
     Pending,
     Read,
     Step,
@@ -334,8 +334,8 @@ class History:
         number = self._file.read(lambda db: history_rows.standing_of_file(db, path).newest)
         return None if number is None else step_id(number)
 
-    def since(self, path: bytes, identifier: str) -> Sequence[tuple[str, FileStep]]:
-        """Return all settled steps of a file from the newest back to one of them, with their ids.
+    def since(self, path: bytes, identifier: str) -> Sequence[PastStep]:
+        """Return what all settled steps of a file, from the newest back to one of them, did to it.
 
         Raises:
             NoSuchStep: there is no such step.

@@ -19,6 +19,7 @@ from linedex_server.edit.history_steps import (
     Event,
     FileStep,
     Intent,
+    PastStep,
     Pending,
     Standing,
     Step,
@@ -62,15 +63,18 @@ def unsettled(db: apsw.Connection) -> list[Pending]:
     return [Pending(_step(db, row[:5], {}), _intents(db, row[0]), Writer(row[5], row[6])) for row in rows]
 
 
-def steps_of_file(db: apsw.Connection, path: bytes, first: int) -> list[tuple[str, FileStep]]:
-    """Return what the settled steps from number `first` on did to a file, newest first, with their ids."""
+def steps_of_file(db: apsw.Connection, path: bytes, first: int) -> list[PastStep]:
+    """Return what the settled steps from number `first` on did to a file, newest first."""
     rows = db.execute(
-        f"SELECT steps.number, {_FILE} FROM files JOIN steps ON steps.number = files.step"
+        f"SELECT steps.number, undoes, restores, {_FILE} FROM files JOIN steps ON steps.number = files.step"
         " WHERE path = ? AND steps.number >= ? AND done ORDER BY steps.number DESC",
         (path, first),
     )
     undone = standing_of_file(db, path).undone_by
-    return [(step_id(row[0]), _file_step(row[1:], undone.get(row[0]))) for row in list(rows)]
+    return [
+        PastStep(step_id(row[0]), _undoes(row[1], row[2]), _file_step(row[3:], undone.get(row[0])))
+        for row in list(rows)
+    ]
 
 
 def standing_of_file(db: apsw.Connection, path: bytes) -> Standing:
@@ -117,8 +121,11 @@ def _step(db: apsw.Connection, row: Sequence[Any], known: dict[bytes, Standing])
         if path not in known:
             known[path] = standing_of_file(db, path)
         files.append(_file_step(fields, known[path].undone_by.get(number)))
-    taken_back = None if undoes is None else Undoes(step_id(undoes), bool(restores))
-    return Step(step_id(number), time_ns, tool, taken_back, tuple(files))
+    return Step(step_id(number), time_ns, tool, _undoes(undoes, restores), tuple(files))
+
+
+def _undoes(number: int | None, restores: int) -> Undoes | None:
+    return None if number is None else Undoes(step_id(number), bool(restores))
 
 
 def _file_step(fields: Sequence[Any], undone_by: int | None) -> FileStep:

@@ -6,6 +6,7 @@ their order, so no crash and no removal of old steps can leave it wrong.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -136,6 +137,21 @@ class Step:
     def file(self, path: bytes) -> FileStep | None:
         """Return what the step did to a file, None when it did not touch it."""
         return next((file for file in self.files if file.path == path), None)
+
+
+@dataclass(frozen=True, slots=True)
+class PastStep:
+    """What one step did to one file.
+
+    Attributes:
+        id: the step.
+        undoes: what it took back, None for an ordinary write.
+        file: what it did.
+    """
+
+    id: str
+    undoes: Undoes | None
+    file: FileStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,3 +300,33 @@ def _note(old: _Stack, new: _Stack, by: int, undone: dict[int, int]) -> None:
             new = new[1]
         elif old and new:
             old, new = old[1], new[1]
+
+
+def contents(steps: Sequence[PastStep]) -> dict[str, tuple[int, int]]:
+    """Return which states of one file have equal bytes: by step a number for what it found, and for what it left.
+
+    Hashes alone do not tell that of large files, whose `rev:` tokens are new after every write. What was undone or
+    restored has the bytes it had, which is what makes one undo after another possible.
+
+    Args:
+        steps: the steps of the file, oldest first; the oldest ones may be missing.
+    """
+    found: dict[str, tuple[int, int]] = {}
+    numbers: dict[str, int] = {}
+    unused = itertools.count()
+
+    def number(known: str | None) -> int:
+        fresh = next(unused)
+        return fresh if known is None else numbers.setdefault(known, fresh)
+
+    for step in steps:
+        before = number(step.file.hash_before)
+        target = found.get(step.undoes.step) if step.undoes else None
+        if step.undoes and target and (step.undoes.restores or before == target[1]):
+            after = target[0]
+            if step.file.hash_after is not None:
+                numbers[step.file.hash_after] = after
+        else:
+            after = number(step.file.hash_after)
+        found[step.id] = before, after
+    return found
