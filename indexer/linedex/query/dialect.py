@@ -56,20 +56,23 @@ _EDGES_RE2 = {
     Edge.LINE_END: "(?m:$)",
     Edge.WORD: r"\b",
     Edge.NOT_WORD: r"\B",
+    Edge.TEXT_START: r"\A",
+    Edge.TEXT_END: r"\z",
 }
-_EDGES_REGEX = {Edge.LINE_START: "(?m:^)", Edge.LINE_END: "(?m:$)", Edge.WORD: r"\b", Edge.NOT_WORD: r"\B"}
+_EDGES_REGEX = {**_EDGES_RE2, Edge.TEXT_END: r"\Z"}
 
 RE2_NOT_WORD = f"[^{_RE2_WORD}{_RE2_SURROGATES}]"
 """One valid code point that is no word character."""
 REGEX_NOT_WORD = rf"[^\w\n{_REGEX_SURROGATES}]"
 
 
-def to_re2(node: Node, *, word_edges: bool = True) -> str:
+def to_re2(node: Node, *, word_edges: bool = True, captures: bool = False) -> str:
     r"""Write `node` for RE2 in UTF-8 mode.
 
     Args:
         node: a tree without look-around and back-references.
         word_edges: False leaves `\b` and `\B` out, which gives a pattern for a superset of the lines.
+        captures: whether groups are told apart; they cost time.
     """
 
     def write(current: Node, below: list[_Piece]) -> _Piece:
@@ -87,7 +90,7 @@ def to_re2(node: Node, *, word_edges: bool = True) -> str:
             case Assertion(edge):
                 return _EDGES_RE2[edge], _ATOM
             case Capture():
-                return below[0]
+                return (f"({below[0][0]})", _ATOM) if captures else below[0]
             case _:
                 return _joined(current, below)
 

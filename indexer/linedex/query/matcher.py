@@ -229,9 +229,9 @@ def compile_pattern(request: SearchRequest, limits: Limits) -> Matcher:
     Raises:
         BadPattern: the pattern is empty, too long, or cannot be read or compiled; the message says where and why.
     """
-    _check_text(request.pattern, limits)
+    check_text(request.pattern, limits)
     tree = parse_request(request)
-    _check_properties(tree, request.pattern)
+    check_properties(tree, request.pattern)
     multiline = spans_lines(tree)
     engine = _engine(tree, request, multiline=multiline, seconds=limits.pattern_seconds)
     matcher: Matcher = _LineSpans(engine) if multiline else _Lines(engine)
@@ -264,7 +264,12 @@ def _engine(tree: Node, request: SearchRequest, *, multiline: bool, seconds: flo
     return re2_engine()
 
 
-def _check_text(pattern: str, limits: Limits) -> None:
+def check_text(pattern: str, limits: Limits) -> None:
+    """Do nothing if `pattern` may be read at all.
+
+    Raises:
+        BadPattern: it is empty, too long or no Unicode text.
+    """
     if not pattern:
         raise BadPattern("The pattern is empty.", hint="Give at least one character to look for.")
     if len(pattern) > limits.pattern_length:
@@ -294,7 +299,12 @@ def _known_to_re2(name: str) -> bool:
     return True
 
 
-def _check_properties(tree: Node, pattern: str) -> None:
+def check_properties(tree: Node, pattern: str) -> None:
+    """Do nothing if RE2 knows every Unicode class that `tree`, which was read from `pattern`, names.
+
+    Raises:
+        BadPattern: it does not.
+    """
     names: list[str] = []
 
     def note(node: Node) -> bool:

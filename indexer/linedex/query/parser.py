@@ -100,6 +100,7 @@ _POSIX: dict[str, tuple[Range, ...]] = {
 
 _CONTROL = {"a": 0x07, "f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09, "v": 0x0B}
 _EDGES = {"A": Edge.LINE_START, "z": Edge.LINE_END, "b": Edge.WORD, "B": Edge.NOT_WORD}
+_TEXT_EDGES = {**_EDGES, "A": Edge.TEXT_START, "z": Edge.TEXT_END, "Z": Edge.TEXT_END}
 
 _HEX_BRACES = re.compile(r"\{([0-9A-Fa-f]+)\}")
 _HEX = {
@@ -154,6 +155,36 @@ def parse(pattern: str, *, fold: bool = False) -> Node:
         BadPattern: it is none; the error carries the position and says what is wrong there.
     """
     return _Parser(pattern, _Flags(fold=fold)).parse()
+
+
+@dataclass(frozen=True, slots=True)
+class TextPattern:
+    """A pattern that is run over a whole text.
+
+    Attributes:
+        tree: what it matches.
+        groups: how many groups it has.
+        names: the numbers of the named ones.
+    """
+
+    tree: Node
+    groups: int
+    names: dict[str, int]
+
+
+def parse_text_pattern(pattern: str, *, fold: bool = False, dot_newline: bool = False) -> TextPattern:
+    r"""Read a regular expression in which `\A`, `\z` and Python's `\Z` are the ends of the text.
+
+    Args:
+        pattern: its CRLFs are line ends like any other.
+        fold: as if it began with `(?i)`.
+        dot_newline: as if it began with `(?s)`.
+
+    Raises:
+        BadPattern: as `parse`.
+    """
+    parser = _Parser(pattern, _Flags(fold=fold, dot_newline=dot_newline), _TEXT_EDGES)
+    return TextPattern(reduce_tree(parser.parse(), _with_lf), parser.captures, parser.names)
 
 
 def parse_request(request: SearchRequest) -> Node:
@@ -211,13 +242,14 @@ def _concat(items: list[Node]) -> Node:
 class _Parser:
     """One pass over a pattern, with a stack of open groups."""
 
-    def __init__(self, pattern: str, flags: _Flags) -> None:
+    def __init__(self, pattern: str, flags: _Flags, edges: dict[str, Edge] = _EDGES) -> None:
         self._pattern = pattern
         self._at = 0
         self._flags = flags
         self._stack = [_Group(-1, flags)]
-        self._captures = 0
-        self._names: dict[str, int] = {}
+        self._edges = edges
+        self.captures = 0
+        self.names: dict[str, int] = {}
         self._references: list[tuple[int, int]] = []
 
     def parse(self) -> Node:
@@ -249,7 +281,7 @@ class _Parser:
         if len(self._stack) > 1:
             self._fail("unclosed (", self._stack[-1].position)
         for number, position in self._references:
-            if number > self._captures:
+            if number > self.captures:
                 self._fail(f"no group {number} for the back-reference", position)
         return self._stack[0].node()
 
@@ -266,8 +298,8 @@ class _Parser:
         start = self._at
         rest = self._pattern
         if not rest.startswith("(?", start):
-            self._captures += 1
-            self._enter(_Group(start, self._flags, number=self._captures), start + 1)
+            self.captures += 1
+            self._enter(_Group(start, self._flags, number=self.captures), start + 1)
             return
         for prefix, ahead, negated in (
             ("(?=", True, False),
@@ -281,14 +313,14 @@ class _Parser:
         if named := _NAME.match(rest, start):
             if not named[1] or not all(char == "_" or char.isalnum() or not char.isascii() for char in named[1]):
                 self._fail(f"bad group name {named[1]!r}", start)
-            self._captures += 1
-            self._names[named[1]] = self._captures
-            self._enter(_Group(start, self._flags, number=self._captures), named.end())
+            self.captures += 1
+            self.names[named[1]] = self.captures
+            self._enter(_Group(start, self._flags, number=self.captures), named.end())
             return
         if reference := _NAMED_REFERENCE.match(rest, start):
-            if reference[1] not in self._names:
+            if reference[1] not in self.names:
                 self._fail(f"no group named {reference[1]!r} before the back-reference", start)
-            self._push(BackReference(self._names[reference[1]], self._flags.fold))
+            self._push(BackReference(self.names[reference[1]], self._flags.fold))
             self._at = reference.end()
             return
         self._flag_group(start)
@@ -378,8 +410,8 @@ class _Parser:
             quoted = self._pattern[self._at : end if end >= 0 else len(self._pattern)]
             self._stack[-1].items.extend(Literal(each, self._flags.fold) for each in quoted)
             self._at += len(quoted) + (2 if end >= 0 else 0)
-        elif char in _EDGES:
-            self._push(Assertion(_EDGES[char]))
+        elif char in self._edges:
+            self._push(Assertion(self._edges[char]))
         elif char == "C":
             self._push(AnyByte())
         elif char in "pP" or char in _PERL:

@@ -2,7 +2,8 @@ r"""The syntax tree of a pattern: frozen nodes with every flag already resolved.
 
 Promise: a tree means one thing, in code points, whichever engine runs it and whoever plans it. Captures that nothing
 refers to, names, and the scopes of `(?i)`, `(?s)`, `(?m)` and `(?U)` are gone: a literal says whether its case counts,
-a repetition whether it is lazy. `^`, `$`, `\A` and `\z` are the ends of a line, as ripgrep has them.
+a repetition whether it is lazy. `^`, `$`, `\A` and `\z` are the ends of a line, as ripgrep has them; in patterns that
+are read to be run over a whole text `\A` and `\z` are its ends.
 """
 
 from __future__ import annotations
@@ -84,6 +85,8 @@ class Edge(Enum):
     LINE_END = "$"
     WORD = r"\b"
     NOT_WORD = r"\B"
+    TEXT_START = r"\A"
+    TEXT_END = r"\z"
 
 
 @dataclass(frozen=True, slots=True)

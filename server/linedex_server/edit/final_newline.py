@@ -17,10 +17,21 @@ Edits = list[tuple[Text, list[TextChange]]]
 """Texts of one document that do not overlap, in order, with their changes, in order."""
 
 
-def in_order(edits: Iterable[tuple[Text, Sequence[TextChange]]]) -> Edits:
-    """Return edits by their place; insertions at one place stay in the order given."""
-    sorted_changes = [(text, sorted(changes, key=lambda one: (one.start, one.end))) for text, changes in edits]
-    return sorted((edit for edit in sorted_changes if edit[1]), key=lambda edit: edit[0].start)
+def in_order(document: Document, edits: Iterable[tuple[Text, Sequence[TextChange]]]) -> Edits:
+    """Return edits by their place, those of lines in common as one; insertions at one place stay in the order given."""
+    found: Edits = []
+    for text, changes in sorted((edit for edit in edits if edit[1]), key=lambda edit: (edit[0].start, edit[0].end)):
+        if found and text.start < found[-1][0].end:
+            before, others = found.pop()
+            if text.end > before.end:
+                joined = document.lines(before.first_line, text.first_line + text.lines - 1)
+                others = _moved(others, joined.line_start(before.first_line))
+            else:
+                joined = before
+            found.append((joined, others + _moved(changes, joined.line_start(text.first_line))))
+        else:
+            found.append((text, list(changes)))
+    return [(text, sorted(changes, key=lambda one: (one.start, one.end))) for text, changes in found]
 
 
 def reaches_end(document: Document, edits: Edits) -> bool:
@@ -68,16 +79,13 @@ def _longer(
     document: Document, text: Text, changes: list[TextChange], others: Edits
 ) -> tuple[Text, list[TextChange], Edits]:
     """Return the last text with some lines more in front of it, its changes, and the edits that are left before it."""
-    first = max(1, text.first_line - max(8, 2 * text.lines))
+    first = max(1, text.first_line - text.lines)
     within = [edit for edit in others if edit[0].first_line + edit[0].lines > first]
     if within:
         first = min(first, within[0][0].first_line)
     longer = document.lines(first, text.first_line + text.lines - 1)
     joined = [
-        replace(change, start=change.start + shift, end=change.end + shift)
-        for part, own in [*within, (text, changes)]
-        for shift in [longer.line_start(part.first_line)]
-        for change in own
+        change for part, own in [*within, (text, changes)] for change in _moved(own, longer.line_start(part.first_line))
     ]
     return longer, joined, others[: len(others) - len(within)]
 
@@ -97,6 +105,10 @@ def _cut(text: Text, changes: list[TextChange]) -> list[TextChange] | None:
     if not kept and text.first_line > 1:
         return None
     return _deletion(len(kept), size)
+
+
+def _moved(changes: Iterable[TextChange], by: int) -> list[TextChange]:
+    return [replace(change, start=change.start + by, end=change.end + by) for change in changes]
 
 
 def _deletion(start: int, end: int) -> list[TextChange]:

@@ -92,7 +92,7 @@ def splices(document: Document, edits: Iterable[tuple[Text, Sequence[TextChange]
 
     Args:
         document: the file.
-        edits: texts of it that do not overlap, each with changes that do not overlap.
+        edits: lines of it, each with changes; no two changes overlap.
         style: what the caller wants.
 
     Raises:
@@ -100,7 +100,7 @@ def splices(document: Document, edits: Iterable[tuple[Text, Sequence[TextChange]
         TooLarge: the whole of a large file would have to be converted.
         BadArgument: a BOM is asked for in an encoding that has none.
     """
-    settled = _settled(document, final_newline.in_order(edits), style)
+    settled = _settled(document, final_newline.in_order(document, edits), style)
     made = (line_ends.spelt(document, text, change) for text, changes in settled for change in changes)
     found = ordered(splice for splice in made if splice)
     wanted = _wanted(style)

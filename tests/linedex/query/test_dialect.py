@@ -7,7 +7,7 @@ import regex
 from linedex.errors import BadPattern
 from linedex.query.code_points import quiet_options
 from linedex.query.dialect import RE2_NOT_WORD, to_re2, to_regex
-from linedex.query.parser import parse
+from linedex.query.parser import parse, parse_text_pattern
 
 POINTS = [
     chr(point)
@@ -146,3 +146,25 @@ def test_grouping_survives_the_writing(pattern: str) -> None:
 def test_any_byte_has_no_meaning_over_decoded_text() -> None:
     with pytest.raises(BadPattern, match="any byte"):
         to_regex(parse(r"\C(?=a)"), multiline=False)
+
+
+@pytest.mark.parametrize("pattern", ["(a)|b", "(a)*c", "((a)b)?", "(a|b){2}(c)", "()a"])
+def test_groups_are_told_apart_on_request(pattern: str) -> None:
+    tree = parse(pattern)
+    given = re2.compile(pattern.encode(), quiet_options())
+    written = re2.compile(to_re2(tree, captures=True).encode(), quiet_options())
+    for text in (b"a", b"b", b"aac", b"ab", b"abc", b"bac", b"c"):
+        expected, found = given.search(text), written.search(text)
+        assert (found and found.groups()) == (expected and expected.groups())
+
+
+def test_the_ends_of_a_text_are_not_those_of_its_lines() -> None:
+    tree = parse_text_pattern(r"\Ab|c\z").tree
+    for search in (
+        re2.compile(to_re2(tree), quiet_options()).search,
+        regex.compile(to_regex(tree, multiline=True)).search,
+    ):
+        assert search("b\n")
+        assert search("a\nc")
+        assert not search("a\nb")
+        assert not search("c\n")

@@ -7,9 +7,10 @@ import re2
 
 from linedex.answers import SearchRequest
 from linedex.errors import BadPattern
-from linedex.query.parser import parse, parse_request
+from linedex.query.parser import parse, parse_request, parse_text_pattern
 from linedex.query.syntax import (
     Alternate,
+    AnyChar,
     Assertion,
     BackReference,
     Capture,
@@ -199,3 +200,20 @@ def test_only_look_around_and_back_references_backtrack() -> None:
     assert backtracks(parse("a(?=b)"))
     assert backtracks(parse(r"((a)\2)"))
     assert not backtracks(parse(r"^(a+)+\b[^b]$"))
+
+
+def test_over_a_whole_text_its_ends_are_the_pattern_s_and_groups_are_known() -> None:
+    found = parse_text_pattern(r"\A(?P<first>a)(b)\r\n\z|\Z", dot_newline=True)
+    assert isinstance(found.tree, Alternate)
+    assert found.tree.branches[0] == Concat(
+        (
+            Assertion(Edge.TEXT_START),
+            Capture(Literal("a"), 1),
+            Capture(Literal("b"), 2),
+            Literal("\n"),
+            Assertion(Edge.TEXT_END),
+        )
+    )
+    assert found.tree.branches[1] == Assertion(Edge.TEXT_END)
+    assert (found.groups, found.names) == (2, {"first": 1})
+    assert parse_text_pattern(".", dot_newline=True).tree == AnyChar(newline=True)
