@@ -180,6 +180,12 @@ class Freshness:
             tree.present.rebase(catalogue)
             return tree.present.difference(self._root)
 
+    def follow(self) -> None:
+        """Compare with the catalogue as it is now, so that nothing is kept twice until somebody asks."""
+        with self._lock:
+            if self._tree is not None:
+                self._tree.present.rebase(self._catalogue())
+
     def _refreshed(self, scope: RelPath) -> TrackedTree | None:
         tree, watcher = self._tree, self._watcher
         if tree is None or watcher is None:

@@ -18,6 +18,7 @@ import apsw
 from linedex.answers import IndexStatus
 from linedex.build.crash_policy import CrashPolicy
 from linedex.build.freshness import Freshness
+from linedex.build.memory import give_back
 from linedex.build.progress import Progress
 from linedex.build.status import status_of
 from linedex.errors import IndexBusy, NotFound
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 BACKGROUND = 19
 """Niceness of workers nobody waits for."""
 _TELL_SECONDS = 0.1
+_UNUSED_SECONDS = 60.0
+"""So often the memory of questions is given back."""
 _LONG_SECONDS = 2.0
 """After a build longer than this the background rests as long as it took ..."""
 _REST_SECONDS = 60.0
@@ -229,7 +232,8 @@ class Keeper:
         if not self._loose:
             self.freshness.begin()
         while not self._closing.is_set():
-            self._wake.wait()
+            while not self._wake.wait(_UNUSED_SECONDS):
+                self._give_back()
             if self._closing.is_set():
                 return
             self._wake.clear()
@@ -239,10 +243,18 @@ class Keeper:
                 self._build_once(nice=BACKGROUND)
             took = time.monotonic() - began
             if not self._wake.is_set():
+                self.freshness.follow()
+                self._sidecar.shrink()
+                give_back()
                 self._idle.set()
             elif took > _LONG_SECONDS:
                 # a large file that grows all the time shall not keep a core busy for good
                 self._closing.wait(min(took, _REST_SECONDS))
+
+    def _give_back(self) -> None:
+        """Give back the memory of questions that were asked a while ago."""
+        if self._sidecar.shrink():
+            give_back()
 
     def _build_once(self, *, nice: int) -> None:
         """Run one build; an index that is found to be damaged is begun anew, once."""

@@ -21,6 +21,8 @@ CHECKPOINT_BYTES: Final = 16 << 20
 """Size of the write-ahead log at which the writer moves it into the file; automatic checkpoints are off because they
 would do it inside some reader's or writer's call."""
 _CACHE_KIB: Final = 32 << 10
+_FREE_READERS: Final = 4
+"""Connections kept for the next readings; each holds a cache."""
 _GENERATION: Final = "generation"
 _BUSY_MS: Final = 5_000
 _LOST: Final = (apsw.CorruptError, apsw.NotADBError, apsw.CantOpenError, apsw.FullError, apsw.IOError)
@@ -51,9 +53,10 @@ class Sidecar:
         self.problem = ""
         self._lock = SidecarLock(path.with_suffix(".lock"))
         self._local = threading.local()
-        self._readers: list[apsw.Connection] = []
+        self._readers: set[apsw.Connection] = set()
+        self._free: list[apsw.Connection] = []
+        self._read = False
         self._guard = threading.Lock()
-        self._generation = 0
         self._write: apsw.Connection | None = None
         self.writer = False
         if not read_only:
@@ -165,32 +168,61 @@ class Sidecar:
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
-        """Give this thread's read-only connection inside one read transaction, so that all it reads is of one moment.
+        """Give a read-only connection inside one read transaction, so that all it reads is of one moment.
 
-        A reading inside another of the same thread shares its moment.
+        A reading inside another of the same thread shares its connection and its moment.
 
         Raises:
             apsw.Error: the stored index cannot be read (`unusable` tells those errors from others).
         """
-        db = self._reader()
-        if not db.get_autocommit():
-            yield db
+        held: apsw.Connection | None = getattr(self._local, "held", None)
+        if held is not None:
+            yield held
             return
-        db.execute("BEGIN")
+        db = self._borrowed()
+        self._local.held = db
         try:
+            db.execute("BEGIN")
             yield db
         finally:
+            self._local.held = None
+            self._give_back(db)
+
+    def _borrowed(self) -> apsw.Connection:
+        with self._guard:
+            self._read = True
+            if self._free:
+                return self._free.pop()
+        db = self._connect(apsw.SQLITE_OPEN_READONLY)
+        with self._guard:
+            self._readers.add(db)
+        return db
+
+    def _give_back(self, db: apsw.Connection) -> None:
+        """End a reading; a connection that was lost meanwhile, or that few readings need, is closed."""
+        with self._guard:
+            if db not in self._readers:
+                return
             if not db.get_autocommit():
                 db.execute("ROLLBACK")
+            if len(self._free) < _FREE_READERS:
+                self._free.append(db)
+                return
+            self._readers.remove(db)
+        db.close()
 
-    def _reader(self) -> apsw.Connection:
-        if getattr(self._local, "generation", None) != self._generation:
-            self._local.db = self._connect(apsw.SQLITE_OPEN_READONLY)
-            self._local.generation = self._generation
-            with self._guard:
-                self._readers.append(self._local.db)
-        db: apsw.Connection = self._local.db
-        return db
+    def shrink(self) -> bool:
+        """Give back the memory of connections that nobody reads with; return whether there was a reading since.
+
+        Of the writing connection too, so only its thread may call this.
+        """
+        with self._guard:
+            read, self._read = self._read, False
+            for db in self._free:
+                db.execute("PRAGMA shrink_memory")
+        if self._write is not None:
+            self._write.execute("PRAGMA shrink_memory")
+        return read
 
     def rebuild(self) -> None:
         """Drop what is stored and begin anew; only the writer, only from the builder's thread."""
@@ -200,8 +232,7 @@ class Sidecar:
 
     def _close_connections(self) -> None:
         with self._guard:
-            self._generation += 1
-            readers, self._readers = self._readers, []
+            readers, self._readers, self._free = self._readers, set(), []
         for db in readers:
             db.close(force=True)
         if self._write is not None:
