@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from linedex.content import languages
 from linedex.content.folding import fold, utf8_text
@@ -25,17 +27,17 @@ from linedex.content.grams import (
     most_bits,
     scatter,
 )
-from linedex.content.lines import LineEnds, cut_blocks, cut_ranges
+from linedex.content.lines import LineEnds, Reader, cut_blocks, cut_ranges
 from linedex.content.symbols import has_outline
 from linedex.errors import LinedexError
+from linedex.files import fingerprint as fingerprints
 from linedex.files import text_format
 from linedex.files.fingerprint import EDGE_BYTES, digest
-from linedex.files.fingerprint import of as fingerprint_of
 from linedex.files.roots import Root
 from linedex.limits import Limits
 from linedex.model import FileId, FileState, Fingerprint, RelPath, SkipReason, TextFormat
+from linedex.store.blocks import BlockColumns
 from linedex.store.files import TextFacts
-from linedex.store.signatures import BlockColumns
 
 FILE_SPARSE = 0.18
 """A file's column is halved while its load is under this."""
@@ -44,7 +46,9 @@ BLOCK_SPARSE = 0.15
 BLOCK_BITS = 15
 """Size of a block's column as it is made; the writer halves whole runs."""
 _EDGE_FOR_LANGUAGE = 4096
-_OVERLAP = 64
+WHOLE_LIMIT = 64 << 20
+"""Past this size a column of the whole file says nothing any more, and its blocks decide alone."""
+OVERLAP = 64
 """Bytes past a cut inside a line that are hashed with the block before it, so that no gram falls between blocks."""
 
 
@@ -94,10 +98,11 @@ class ReadRange:
         root: the root folder.
         file: id of the file.
         path: where it is.
-        fingerprint: its state when the ranges were made; a file in another state gives no blocks.
+        fingerprint: its state when the ranges were made; a file that has since done anything but grow gives no blocks.
         format: how it spells text.
         start: first byte.
         end: byte after the last.
+        fresh: whether the cutting begins anew at `start`.
         whole: whether the bits that the range gives to the column of the whole file are wanted too.
         limits: sizes.
     """
@@ -109,6 +114,7 @@ class ReadRange:
     format: TextFormat
     start: int
     end: int
+    fresh: bool
     whole: bool
     limits: Limits
 
@@ -137,7 +143,7 @@ def read_files(job: ReadFiles) -> FilesRead:
         try:
             size = os.fstat(descriptor).st_size
             if size > job.limits.large_file:
-                large_or_skipped = _survey_large(descriptor, file, path, seen, job.limits)
+                large_or_skipped = _survey_large(descriptor, file, path, job.limits)
                 if isinstance(large_or_skipped, LargeFile):
                     large.append(large_or_skipped)
                 else:
@@ -191,8 +197,9 @@ def _read_all(descriptor: int, size: int) -> bytes:
     return data
 
 
-def _survey_large(descriptor: int, file: FileId, path: RelPath, seen: int, limits: Limits) -> LargeFile | TextFacts:
-    mark = fingerprint_of(descriptor)
+def _survey_large(descriptor: int, file: FileId, path: RelPath, limits: Limits) -> LargeFile | TextFacts:
+    # reading it again because it may have changed in the same tick would cost more than to wait for the tick's end
+    mark, seen = fingerprints.settled(descriptor)
 
     def read(offset: int, size: int) -> bytes:
         return os.pread(descriptor, min(size, mark.size - offset), offset)
@@ -200,12 +207,17 @@ def _survey_large(descriptor: int, file: FileId, path: RelPath, seen: int, limit
     spelling = text_format.detect(read, mark.size)
     if spelling.binary:
         return _skipped(file, seen, SkipReason.BINARY, mark)
-    edge = replace(spelling, bom=0)
-    head = utf8_text(read(spelling.bom, _EDGE_FOR_LANGUAGE), edge)
-    tail = utf8_text(read(max(0, mark.size - _EDGE_FOR_LANGUAGE), _EDGE_FOR_LANGUAGE), edge)
-    language = languages.detect(path, head, tail)
+    language = large_language(read, mark.size, path, spelling)
     facts = TextFacts(file, mark, seen, FileState.INDEXED, "", spelling, language, 0, has_outline(language))
     return LargeFile(facts, path, tuple(cut_ranges(read, spelling.bom, mark.size, LineEnds.of(spelling), limits)))
+
+
+def large_language(read: Reader, size: int, path: RelPath, spelling: TextFormat) -> str:
+    """Return the language of a large file by its name and by both its ends, "" when unknown."""
+    edge = replace(spelling, bom=0)
+    head = utf8_text(read(spelling.bom, _EDGE_FOR_LANGUAGE), edge)
+    tail = utf8_text(read(max(0, size - _EDGE_FOR_LANGUAGE), _EDGE_FOR_LANGUAGE), edge)
+    return languages.detect(path, head, tail)
 
 
 def _columns(folded: list[tuple[FileId, bytes]]) -> tuple[tuple[FileId, int, Bits], ...]:
@@ -223,12 +235,11 @@ def read_range(job: ReadRange) -> RangeRead:
     except LinedexError:
         return RangeRead(None, None)
     try:
-        status = os.fstat(descriptor)
         mark = job.fingerprint
-        if (status.st_ino, status.st_size, status.st_mtime_ns) != (mark.inode, mark.size, mark.mtime_ns):
+        if not same_or_longer(mark, fingerprints.from_stat(os.fstat(descriptor))):
             return RangeRead(None, None)
         data = os.pread(descriptor, job.end - job.start, job.start)
-        beyond = os.pread(descriptor, _OVERLAP, job.end)
+        beyond = os.pread(descriptor, min(OVERLAP, mark.size - job.end), job.end)
     except OSError:
         return RangeRead(None, None)
     finally:
@@ -236,6 +247,27 @@ def read_range(job: ReadRange) -> RangeRead:
     if len(data) < job.end - job.start:
         return RangeRead(None, None)
     return _blocks(job, data, beyond)
+
+
+def confirmed(root: str, path: RelPath, mark: Fingerprint) -> bool:
+    """Say whether a file that was read in ranges still begins with what it was when it was surveyed."""
+    try:
+        descriptor = Root(root).open(path)
+    except LinedexError:
+        return False
+    try:
+        return fingerprints.begins_with(descriptor, mark)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def same_or_longer(mark: Fingerprint, now: Fingerprint) -> bool:
+    """Say whether a file may still begin with the bytes that it had: a stat cannot tell it more surely."""
+    if now.size == mark.size:
+        return (now.inode, now.mtime_ns, now.ctime_ns) == (mark.inode, mark.mtime_ns, mark.ctime_ns)
+    return now.inode == mark.inode and now.size > mark.size
 
 
 def _blocks(job: ReadRange, data: bytes, beyond: bytes) -> RangeRead:
@@ -249,20 +281,48 @@ def _blocks(job: ReadRange, data: bytes, beyond: bytes) -> RangeRead:
         line_ends.append(ends.count(block))
         ended.append(line_end)
         if not line_end:
-            block += data[high : high + _OVERLAP] or beyond
-        folded = fold(utf8_text(block, inside))
-        columns.append(column([hash_grams(folded, BLOCK_GRAM)], bits=BLOCK_BITS, sparse=0)[1])
-        if seen is not None:
-            for gram in FILE_GRAMS:
-                scatter(hash_grams(folded, gram), seen)
+            block += (data[high : high + OVERLAP] + beyond)[:OVERLAP]
+        columns.append(block_column(block, inside, seen))
     blocks = BlockColumns(
         np.array(starts, np.int64),
         np.array(line_ends, np.int64),
         np.array(ended, np.bool_),
         BLOCK_BITS,
         np.stack(columns),
+        np.arange(len(starts)) == (0 if job.fresh else -1),
     )
     return RangeRead(blocks, None if seen is None else np.packbits(seen))
+
+
+def block_column(block: bytes, spelling: TextFormat, seen: npt.NDArray[np.bool_] | None = None) -> Bits:
+    """Return the signature of a block's bytes; what it gives to the column of the whole file is set in `seen`."""
+    folded = fold(utf8_text(block, spelling))
+    if seen is not None:
+        for gram in FILE_GRAMS:
+            scatter(hash_grams(folded, gram), seen)
+    return column([hash_grams(folded, BLOCK_GRAM)], bits=BLOCK_BITS, sparse=0)[1]
+
+
+def joined_column(old: tuple[int, Bits] | None, more: Sequence[Bits | None]) -> tuple[int, Bits]:
+    """Return the column of a large file that has grown, made of its former one and what its new ranges gave to it.
+
+    It keeps its size, because bits that were merged cannot be told apart; one that is half full says too little to be
+    asked, and becomes one that every query passes.
+    """
+    if old is None:
+        return whole_column(None)
+    bits, column = old
+    present = np.unpackbits(column).astype(np.bool_)
+    for added in more:
+        if added is None:
+            return whole_column(None)
+        bits_set = np.unpackbits(added).astype(np.bool_)
+        while len(bits_set) > len(present):
+            bits_set = bits_set[0::2] | bits_set[1::2]
+        present |= bits_set
+    if np.count_nonzero(present) * 2 > len(present):
+        return whole_column(None)
+    return bits, np.packbits(present)
 
 
 def whole_column(bits_set: Bits | None) -> tuple[int, Bits]:

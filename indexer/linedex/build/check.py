@@ -6,20 +6,25 @@ that has not changed since.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from dataclasses import replace
 
 import apsw
 import numpy as np
 
-from linedex.build.analyze import ReadFiles, read_files
-from linedex.content.grams import Bits, transpose
+from linedex.build.analyze import BLOCK_BITS, OVERLAP, ReadFiles, block_column, read_files
+from linedex.content.grams import MAX_BITS, MIN_BITS, Bits, transpose
+from linedex.content.lines import LineEnds
+from linedex.errors import LinedexError
+from linedex.files.fingerprint import change, from_stat
 from linedex.files.names import display
 from linedex.files.roots import Root
 from linedex.limits import Limits
-from linedex.model import FileId, FileState, LineCount
+from linedex.model import Change, FileId, FileState, LineCount, TextFormat
+from linedex.store import blocks, signatures, symbols
 from linedex.store import files as file_rows
-from linedex.store import signatures, symbols
-from linedex.store.catalogue import Catalogue
+from linedex.store.catalogue import Catalogue, Facts
 from linedex.store.schema import rows_per_chunk
 
 _BATCH = 256
@@ -44,6 +49,7 @@ def check(db: apsw.Connection, root: Root, limits: Limits) -> tuple[str, ...]:
         *_check_blocks(db, catalogue, limits),
         *_check_symbols(db, catalogue),
         *_check_against_files(catalogue, columns, root, limits),
+        *_check_blocks_against_files(db, catalogue, columns, root, limits),
     )
 
 
@@ -73,8 +79,11 @@ def _check_columns(catalogue: Catalogue, columns: dict[int, list[tuple[int, byte
 
 
 def _check_groups(db: apsw.Connection) -> Iterator[str]:
-    for table in ("file_groups", "block_groups"):
-        for group, bits, count in db.execute(f"SELECT id, bits, columns FROM {table}"):
+    for groups in (
+        "SELECT id, bits, columns FROM file_groups",
+        "SELECT DISTINCT grp, bits, columns FROM block_runs WHERE bits > 0",
+    ):
+        for group, bits, count in db.execute(groups):
             chunks = -(-(1 << bits) // rows_per_chunk(count))
             found = db.execute(
                 "SELECT count(*) FROM group_rows WHERE key >= ? AND key < ?", (group << 20, (group + 1) << 20)
@@ -87,7 +96,7 @@ def _check_blocks(db: apsw.Connection, catalogue: Catalogue, limits: Limits) -> 
     large = (catalogue.facts["state"] == FileState.INDEXED) & (catalogue.facts["size"] > limits.large_file)
     for place in np.flatnonzero(large).tolist():
         row = catalogue.facts[place]
-        index = signatures.line_index(db, FileId(int(row["id"])), int(row["size"]), LineCount(int(row["lines"])))
+        index = blocks.line_index(db, FileId(int(row["id"])), int(row["size"]), LineCount(int(row["lines"])))
         name = display(catalogue.path(place))
         if index is None:
             yield f"{name} has {int(row['size']):,} bytes and no blocks."
@@ -132,6 +141,73 @@ def _check_against_files(
             stored = (catalogue.format(place), catalogue.language(place), int(facts["lines"][place]))
             if stored != (text.format, text.language, text.lines):
                 yield f"{name}: {stored} is stored, the file says {(text.format, text.language, text.lines)}."
+
+
+def _check_blocks_against_files(
+    db: apsw.Connection,
+    catalogue: Catalogue,
+    columns: dict[int, list[tuple[int, bytes]]],
+    root: Root,
+    limits: Limits,
+) -> Iterator[str]:
+    """Read every large file again, a block at a time; a file that has changed since is no error."""
+    facts = catalogue.facts
+    for place in np.flatnonzero((facts["state"] == FileState.INDEXED) & (facts["size"] > limits.large_file)).tolist():
+        path = catalogue.path(place)
+        file = FileId(int(facts["id"][place]))
+        try:
+            descriptor = root.open(path)
+        except LinedexError:
+            continue
+        try:
+            if change(catalogue.fingerprint(place), from_stat(os.fstat(descriptor))) is Change.UNCHANGED:
+                stored = columns.get(file, [(MIN_BITS, b"")])[0]
+                yield from _check_large(db, descriptor, file, catalogue.facts[place], catalogue.format(place), stored)
+        finally:
+            os.close(descriptor)
+
+
+def _check_large(
+    db: apsw.Connection,
+    descriptor: int,
+    file: FileId,
+    facts: Facts,
+    spelling: TextFormat,
+    stored: tuple[int, bytes],
+) -> Iterator[str]:
+    runs, ends, inside = blocks.block_runs(db, file), LineEnds.of(spelling), replace(spelling, bom=0)
+    size = int(facts["size"])
+    starts = [*(start for run in runs for start in run.starts.tolist()), size]
+    seen = np.zeros(1 << MAX_BITS, np.bool_)
+    line, continues, at = 1, False, 0
+    for run in runs:
+        signed = blocks.columns_of(db, run, run.bits) if run.bits else None
+        for number in range(len(run)):
+            low, high = starts[at], starts[at + 1]
+            at += 1
+            data = os.pread(descriptor, high - low, low)
+            if (line, continues) != (int(run.lines[number]), bool(run.continues[number])):
+                yield f"The block of file {file} at byte {low} begins in line {line}, not {int(run.lines[number])}."
+                return
+            line += ends.count(data)
+            continues = not data.endswith(ends.unit)
+            beyond = os.pread(descriptor, min(OVERLAP, size - high), high) if continues else b""
+            column = block_column(data + beyond, inside, seen)
+            if signed is not None and _halved(column, BLOCK_BITS, run.bits) != signed[number].tobytes():
+                yield f"The signature of the block of file {file} at byte {low} is not that of its text."
+    if line - (not continues) != int(facts["lines"]):
+        yield f"File {file} has {line - (not continues)} lines, not {int(facts['lines'])}."
+    bits, whole = stored
+    needed = np.frombuffer(_halved(np.packbits(seen), MAX_BITS, bits), np.uint8)
+    if (needed & ~np.frombuffer(whole, np.uint8)).any():
+        yield f"The column of file {file} lacks grams of its text."
+
+
+def _halved(column: Bits, bits: int, wanted: int) -> bytes:
+    present = np.unpackbits(column)
+    for _ in range(bits - wanted):
+        present = present[0::2] | present[1::2]
+    return np.packbits(present).tobytes()
 
 
 def _spelled(root: Root) -> str:

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 import apsw
+import numpy as np
 
 from linedex.build.check import columns_by_file
-from linedex.store import files, signatures, symbols
+from linedex.content.grams import MIN_BITS
+from linedex.store import blocks, files, symbols
 
 Contents: TypeAlias = dict[bytes, object]
 """What is said of each path; the paths of the folders stand under b"/", which no file has."""
@@ -36,13 +38,23 @@ def contents(sidecar: Path) -> Contents:
         facts = {file: told for file, *told in db.execute(_FACTS)}
         said: Contents = {b"/": sorted(catalogue.folder_keys)}
         for place, file in enumerate(catalogue.facts["id"].tolist()):
-            blocks = [_block_run(db, run) for run in signatures.block_runs(db, file)]
-            said[catalogue.path(place)] = (facts[file], columns.get(file), blocks, symbols.of_file(db, file))
+            runs = blocks.block_runs(db, file)
+            told = _blocks(db, runs) if runs else columns.get(file)
+            said[catalogue.path(place)] = (facts[file], told, symbols.of_file(db, file))
         return said
     finally:
         db.close()
 
 
-def _block_run(db: apsw.Connection, run: signatures.BlockRun) -> tuple[object, ...]:
-    rows = signatures.Rows(db).all(run.id, run.bits, len(run.starts))
-    return run.first, run.bits, run.starts.tolist(), run.lines.tolist(), run.continues.tolist(), rows.tobytes()
+def _blocks(db: apsw.Connection, runs: list[blocks.BlockRun]) -> tuple[object, ...]:
+    """Return what is said of each block, whatever runs they stand in.
+
+    Columns are compared at their least size, which all have in common. The last block may have none, and the column of
+    the whole file depends on the way it grew: of both, `check` says whether they are right.
+    """
+    facts = [
+        np.concatenate([getattr(run, name) for run in runs]).tolist()
+        for name in ("starts", "lines", "continues", "ranges")
+    ]
+    columns = [column.tobytes() for run in runs if run.bits for column in blocks.columns_of(db, run, MIN_BITS)]
+    return (*facts, columns[: len(facts[0]) - 1])

@@ -11,9 +11,11 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 from linedex.answers import Phase
 from linedex.build.crash_policy import CrashPolicy
+from linedex.build.growth import GrowthPhase, may_have_grown
 from linedex.build.moves import find_moves
 from linedex.build.progress import Progress
 from linedex.build.site import Site
@@ -24,7 +26,7 @@ from linedex.files.fingerprint import suspects
 from linedex.files.ignore import WalkSettings
 from linedex.files.roots import Root
 from linedex.limits import Limits
-from linedex.model import FileState
+from linedex.model import FileState, Fingerprint
 from linedex.store import files as file_rows
 from linedex.store.catalogue import Catalogue
 from linedex.store.database import Sidecar
@@ -35,6 +37,8 @@ _ROWS_A_COMMIT = 50_000
 _UNMOVED = Moves()
 _TICK_SECONDS = 0.02
 """Time after which a file that was changed while it was read can be told from one that was not."""
+
+_Changed: TypeAlias = tuple[tuple[int, Fingerprint, int], ...]
 
 
 class Builder:
@@ -88,9 +92,10 @@ class Builder:
 
     def _build_once(self, catalogue: Catalogue, *, walk: bool, nice: int) -> Catalogue:
         if walk:
-            catalogue = self._list(catalogue)
+            catalogue, grown = self._list(catalogue)
         else:
-            catalogue = self._learn(catalogue, named_difference(self._root, catalogue, range(len(catalogue))))
+            named = named_difference(self._root, catalogue, range(len(catalogue)))
+            catalogue, grown = self._learn(catalogue, named)
         site = Site(
             root=os.fsdecode(self._root.path),
             sidecar=self._sidecar,
@@ -100,6 +105,8 @@ class Builder:
             stop=self._stop,
             nice=nice,
         )
+        if grown and not self._stop.is_set():
+            catalogue = self._grow(site, catalogue, grown)
         if not self._stop.is_set():
             catalogue = TextPhase(site).run(catalogue)
         if self._limits.index_symbols and not self._stop.is_set():
@@ -115,7 +122,17 @@ class Builder:
         self._publish(catalogue)
         return catalogue
 
-    def _list(self, catalogue: Catalogue) -> Catalogue:
+    def _grow(self, site: Site, catalogue: Catalogue, grown: _Changed) -> Catalogue:
+        """Take in what large files have grown by; what did something else is pending afterwards."""
+        catalogue, refused = GrowthPhase(site).run(catalogue, [file for file, _, _ in grown])
+        rewritten = [change for change in grown if change[0] in refused]
+        if rewritten:
+            with self._sidecar.transaction() as db:
+                catalogue = file_rows.mark_pending(db, catalogue, rewritten)
+            self._publish(catalogue)
+        return catalogue
+
+    def _list(self, catalogue: Catalogue) -> tuple[Catalogue, _Changed]:
         self._progress.begin(Phase.CATALOGUE)
         found = self._compare(catalogue) if self._compare else None
         if found is None:
@@ -124,7 +141,7 @@ class Builder:
             *(self._root, self._sidecar.write, catalogue, found, self._limits),
             self._stop.wait,
         )
-        catalogue = self._learn(catalogue, found, moves)
+        catalogue, grown = self._learn(catalogue, found, moves)
         sizes = catalogue.facts["size"]
         self._progress.advance(len(catalogue), int(sizes.sum()), found=True)
         took = self._progress.end()
@@ -133,27 +150,33 @@ class Builder:
                 file_rows.set_phase(db, "catalogue", took)
             catalogue = catalogue.completed()
             self._publish(catalogue)
-        return catalogue
+        return catalogue, grown
 
-    def _learn(self, catalogue: Catalogue, found: Difference, moves: Moves = _UNMOVED) -> Catalogue:
-        """Store a difference in bounded transactions: what is gone, moved or changed first, then what is new."""
+    def _learn(self, catalogue: Catalogue, found: Difference, moves: Moves = _UNMOVED) -> tuple[Catalogue, _Changed]:
+        """Store a difference in bounded transactions: what is gone, moved or changed first, then what is new.
+
+        Files that may have grown keep what is stored of them, and are returned beside the catalogue.
+        """
         folders = found.folders
-        if found.gone or found.gone_folders or found.changed or moves:
+        limit = self._limits.large_file
+        grown = tuple(change for change in found.changed if may_have_grown(catalogue, *change[:2], limit))
+        changed = [change for change in found.changed if change not in grown] if grown else found.changed
+        if found.gone or found.gone_folders or changed or moves:
             with self._sidecar.transaction() as db:
                 catalogue = file_rows.remove(db, catalogue, found.gone, found.gone_folders)
                 if moves:
                     catalogue, folders = move(db, catalogue, moves, folders), ()
-                if found.changed:
-                    catalogue = file_rows.mark_pending(db, catalogue, found.changed)
+                if changed:
+                    catalogue = file_rows.mark_pending(db, catalogue, changed)
             self._publish(catalogue)
         for at in range(0, max(len(found.files), len(folders) and 1), _ROWS_A_COMMIT):
             if self._stop.is_set():
-                return catalogue
+                return catalogue, grown
             with self._sidecar.transaction() as db:
                 catalogue = file_rows.add(db, catalogue, folders, found.files[at : at + _ROWS_A_COMMIT])
             folders = ()
             self._publish(catalogue)
-        return catalogue
+        return catalogue, grown
 
 
 def _just_changed(catalogue: Catalogue) -> bool:

@@ -16,11 +16,13 @@ import numpy as np
 from linedex.answers import Phase
 from linedex.build.analyze import (
     BLOCK_SPARSE,
+    WHOLE_LIMIT,
     FilesRead,
     LargeFile,
     RangeRead,
     ReadFiles,
     ReadRange,
+    confirmed,
     read_files,
     read_range,
     whole_column,
@@ -31,13 +33,10 @@ from linedex.build.workers import Failure, Pool
 from linedex.content.grams import Bits
 from linedex.model import FileId, FileState, Fingerprint, SkipReason, TextFormat
 from linedex.store import files as file_rows
+from linedex.store.blocks import BlockWriter
 from linedex.store.catalogue import Catalogue
 from linedex.store.files import TextFacts
-from linedex.store.signatures import BlockWriter, ColumnWriter, repack
-
-_WHOLE_LIMIT = 64 << 20
-"""Past this size a column of the whole file says nothing any more, and its blocks decide alone."""
-
+from linedex.store.signatures import ColumnWriter, repack
 
 _FilesPool: TypeAlias = Pool[ReadFiles, FilesRead] | InlinePool[ReadFiles, FilesRead]
 _RangePool: TypeAlias = Pool[ReadRange, RangeRead] | InlinePool[ReadRange, RangeRead]
@@ -201,6 +200,10 @@ class TextPhase:
             # runs are committed as they fill, so that no transaction grows with the file
             with self._site.sidecar.transaction():
                 self._drain(going)
+        if not confirmed(self._site.root, plan.path, plan.facts.fingerprint):
+            with self._site.sidecar.transaction() as db:
+                file_rows.forget_content(db, [file])
+            return
         with self._site.sidecar.transaction():
             lines = going.blocks.finish()
         self._columns.add(file, *whole_column(going.whole))
@@ -209,7 +212,7 @@ class TextPhase:
 
     def _range_job(self, plan: LargeFile, start: int, end: int) -> ReadRange:
         facts = plan.facts
-        whole = facts.fingerprint.size <= _WHOLE_LIMIT
+        whole = facts.fingerprint.size <= WHOLE_LIMIT
         return ReadRange(
             *(
                 self._site.root,
@@ -219,6 +222,7 @@ class TextPhase:
                 facts.format,
                 start,
                 end,
+                True,
                 whole,
                 self._site.limits,
             )

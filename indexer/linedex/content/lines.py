@@ -140,11 +140,22 @@ def cut_blocks(data: bytes, origin: int, ends: LineEnds, limits: Limits) -> Iter
         start = end
 
 
-def cut_ranges(read: Reader, start: int, size: int, ends: LineEnds, limits: Limits) -> Iterator[tuple[int, int]]:
-    """Yield (start, end) of ranges near `limits.batch_bytes` that cover a file, cut where blocks may be cut."""
+def cut_ranges(
+    read: Reader, start: int, size: int, ends: LineEnds, limits: Limits, begun: int = -1
+) -> Iterator[tuple[int, int]]:
+    """Yield (start, end) of ranges near `limits.batch_bytes` that cover a file, cut where blocks may be cut.
+
+    Args:
+        read: reads the file.
+        start: the first byte that is wanted.
+        size: the byte after the last.
+        ends: the file's line ends.
+        limits: size of a range and slack.
+        begun: where the range that holds `start` began; then all are cut as they would be from there.
+    """
     step = max(limits.batch_bytes, ends.width)
+    near = start + step if begun < 0 else max(begun + step, start + ends.width)
     while start < size:
-        near = start + step
         if near >= size:
             yield start, size
             return
@@ -154,6 +165,30 @@ def cut_ranges(read: Reader, start: int, size: int, ends: LineEnds, limits: Limi
         end = min(size, origin + cut)
         yield start, end
         start = end
+        near = start + step
+
+
+def _cut_lines(
+    read: Reader, stretch: tuple[int, int], line_at: tuple[int, bool], text_format: TextFormat, limits: Limits
+) -> tuple[list[int], list[int], list[bool], LineCount]:
+    """Cut a stretch of a file up to its end into blocks; return where they begin, their lines, and the last line.
+
+    `line_at` is the line that the first byte belongs to, and whether it began earlier.
+    """
+    ends = LineEnds.of(text_format)
+    starts: list[int] = []
+    lines: list[int] = []
+    continues: list[bool] = []
+    line, inside = line_at
+    for begin, end in cut_ranges(read, *stretch, ends, limits):
+        data = read(begin, end - begin)
+        for low, high, ended in cut_blocks(data, begin, ends, limits):
+            starts.append(begin + low)
+            lines.append(line)
+            continues.append(inside)
+            line += ends.count(data[low:high])
+            inside = not ended
+    return starts, lines, continues, LineCount(line if inside else line - 1)
 
 
 @dataclass(frozen=True)
@@ -177,22 +212,26 @@ class LineIndex:
     @classmethod
     def build(cls, read: Reader, size: int, text_format: TextFormat, limits: Limits) -> LineIndex:
         """Return the line index of a file by reading it once, a range at a time."""
-        ends = LineEnds.of(text_format)
-        starts: list[int] = []
-        lines: list[int] = []
-        continues: list[bool] = []
-        line, at_line_end = 1, True
-        for begin, end in cut_ranges(read, text_format.bom, size, ends, limits):
-            data = read(begin, end - begin)
-            for low, high, ended in cut_blocks(data, begin, ends, limits):
-                starts.append(begin + low)
-                lines.append(line)
-                continues.append(not at_line_end)
-                line += ends.count(data[low:high])
-                at_line_end = ended
-        total = line - 1 if at_line_end else line
-        return cls(
-            np.array(starts, np.int64), np.array(lines, np.int64), np.array(continues, np.bool_), size, LineCount(total)
+        starts, lines, continues, total = _cut_lines(read, (text_format.bom, size), (1, False), text_format, limits)
+        return cls(np.array(starts, np.int64), np.array(lines, np.int64), np.array(continues, np.bool_), size, total)
+
+    def extended(self, read: Reader, size: int, text_format: TextFormat, limits: Limits) -> LineIndex:
+        """Return the line index of the file after it has grown to `size` bytes, reading it from the last block on.
+
+        The format is that of the whole; the last line that is known may go on.
+        """
+        origin, line, inside = int(self.starts[-1]), int(self.lines[-1]), bool(self.continues[-1])
+
+        def read_on(offset: int, count: int) -> bytes:
+            return read(offset, min(count, size - offset))
+
+        starts, lines, continues, total = _cut_lines(read_on, (origin, size), (line, inside), text_format, limits)
+        return LineIndex(
+            np.concatenate((self.starts[:-1], np.array(starts, np.int64))),
+            np.concatenate((self.lines[:-1], np.array(lines, np.int64))),
+            np.concatenate((self.continues[:-1], np.array(continues, np.bool_))),
+            size,
+            total,
         )
 
     def __len__(self) -> int:

@@ -9,7 +9,9 @@ clock tick as it was read keeps its old times; `is_racy` names such files so tha
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from hashlib import blake2b
 
 import numpy as np
@@ -51,6 +53,23 @@ def of(descriptor: int) -> Fingerprint:
     )
 
 
+def settled(descriptor: int) -> tuple[Fingerprint, int]:
+    """Return the full fingerprint of the open file and when it was seen, in ns; what is read later is not racy.
+
+    It waits until the clock tick of the last change is over, for two seconds at most. Who writes to the file all the
+    time makes it longer meanwhile, and the fingerprint is of the bytes it had at first.
+    """
+    status = os.fstat(descriptor)
+    mark = from_stat(status)
+    wait = max(mark.mtime_ns, mark.ctime_ns) + _tick(mark) - time.time_ns()
+    if 0 <= wait <= _COARSE_TICK:
+        time.sleep((wait + 1) / _SECOND)
+    edge = min(EDGE_BYTES, mark.size)
+    head = os.pread(descriptor, edge, 0)
+    tail = os.pread(descriptor, edge, mark.size - edge)
+    return replace(mark, head=digest(head), tail=digest(tail)), time.time_ns()
+
+
 def digest(edge: bytes) -> bytes:
     """Return the 8-byte digest that fingerprints keep of the first or last 1 KiB of a file."""
     return blake2b(edge, digest_size=8).digest()
@@ -82,6 +101,12 @@ def change(old: Fingerprint, new: Fingerprint, read: Callable[[int, int], bytes]
     return Change.REWRITTEN
 
 
+def begins_with(descriptor: int, mark: Fingerprint) -> bool:
+    """Say whether the open file is as `mark` has it or has only grown since, as far as its stat and its edges tell."""
+    now = from_stat(os.fstat(descriptor))
+    return change(mark, now, lambda offset, size: os.pread(descriptor, size, offset)) is not Change.REWRITTEN
+
+
 def is_racy(fingerprint: Fingerprint, seen_ns: int) -> bool:
     """Say whether the file may have changed after it was seen without its times showing it.
 
@@ -89,9 +114,12 @@ def is_racy(fingerprint: Fingerprint, seen_ns: int) -> bool:
         fingerprint: what was seen.
         seen_ns: the system's clock when its bytes were read (nanoseconds since 1970).
     """
-    latest = max(fingerprint.mtime_ns, fingerprint.ctime_ns)
+    return max(fingerprint.mtime_ns, fingerprint.ctime_ns) + _tick(fingerprint) >= seen_ns
+
+
+def _tick(fingerprint: Fingerprint) -> int:
     coarse = fingerprint.mtime_ns % _SECOND == 0 and fingerprint.ctime_ns % _SECOND == 0
-    return latest + (_COARSE_TICK if coarse else _FINE_TICK) >= seen_ns
+    return _COARSE_TICK if coarse else _FINE_TICK
 
 
 def suspects(

@@ -13,6 +13,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 from linedex.files.legacy import legacy_encoding
@@ -97,6 +98,58 @@ def detect(read: Read, size: int) -> TextFormat:
     return TextFormat(legacy, 0, ends.style, ends.final) if legacy else BINARY
 
 
+def grown(read: Read, old: TextFormat, start: int, old_size: int, size: int) -> TextFormat | None:
+    """Return the format of a text file that became longer, having read the end of it; None when that does not tell.
+
+    An encoding that was recognised by other bytes than the first 32 KiB is kept as long as what is new is valid in it.
+
+    Args:
+        read: reads (offset, size) bytes of the file as it is now.
+        old: its format when it was shorter.
+        start: where to begin, before `old_size` and not inside a character.
+        old_size: its former length in bytes.
+        size: its length in bytes.
+    """
+    if old_size < _HEAD:
+        now = detect(lambda offset, count: read(offset, min(count, size - offset)), size)
+        same = (now.encoding, now.bom, now.binary) == (old.encoding, old.bom, old.binary)
+        return now if same and _keeps_line_ends(old.newline, now.newline) else None
+    ends = _LineEnds()
+    decoder = codecs.getincrementaldecoder(old.encoding)()
+    wide = old.encoding in _UNIT
+    for chunk in _chunks(read, start, size):
+        if old.encoding == "utf-8" and chunk.isascii() and not decoder.getstate()[0]:
+            text = chunk
+        else:
+            try:
+                text = decoder.decode(chunk).encode()
+            except UnicodeError:
+                if old.encoding != "utf-8" or not _mostly_utf8(chunk):
+                    return None
+                decoder.reset()
+                text = chunk
+        if _control_share(text) > _CONTROLS_IN_LEGACY:
+            return None
+        ends.add(text if wide else chunk)
+    newline = _both(old.newline, ends.style)
+    if not _keeps_line_ends(old.newline, newline):
+        return None
+    return replace(old, newline=newline, final_newline=ends.ends_with(newline))
+
+
+def _keeps_line_ends(old: Newline, now: Newline) -> bool:
+    """Say whether what ended a line in the shorter file still does, and nothing else in it."""
+    return (old is Newline.CR) == (now is Newline.CR) or old is Newline.NONE
+
+
+def _both(one: Newline, other: Newline) -> Newline:
+    """Return the style of a text whose parts have these; a lone CR ends no line of a file that has an LF."""
+    styles = {one, other} - {Newline.NONE}
+    if len(styles) > 1:
+        styles -= {Newline.CR}
+    return styles.pop() if len(styles) == 1 else Newline.MIXED if styles else Newline.NONE
+
+
 class _LineEnds:
     """Counts line ends over chunks of text in an encoding that leaves ASCII bytes alone."""
 
@@ -126,7 +179,10 @@ class _LineEnds:
 
     @property
     def final(self) -> bool:
-        return self._last == b"\n" or (self._last == b"\r" and self.style is Newline.CR)
+        return self.ends_with(self.style)
+
+    def ends_with(self, style: Newline) -> bool:
+        return self._last == b"\n" or (self._last == b"\r" and style is Newline.CR)
 
 
 def _ascii_format(content: bytes) -> TextFormat:

@@ -15,7 +15,8 @@ import numpy.typing as npt
 from linedex.content.grams import Bits, positions
 from linedex.model import FileId
 from linedex.query.gram_query import GramQuery, Op
-from linedex.store.signatures import BlockRun, DeltaColumns, Rows, block_runs, delta_columns, file_groups
+from linedex.store.blocks import BlockRun, block_runs
+from linedex.store.signatures import DeltaColumns, Rows, delta_columns, file_groups
 
 _BYTE = np.uint8(0xFF)
 
@@ -41,7 +42,7 @@ def candidate_files(db: apsw.Connection, query: GramQuery) -> npt.NDArray[np.uin
 
 
 def candidate_blocks(
-    db: apsw.Connection, file: FileId, query: GramQuery
+    db: apsw.Connection, file: FileId, query: GramQuery, *, grown: bool = False
 ) -> list[tuple[BlockRun, npt.NDArray[np.bool_]]]:
     """Return the runs of a large file's blocks, each with which of its blocks may hold a part of a matching line.
 
@@ -51,6 +52,7 @@ def candidate_blocks(
         db: a reading connection.
         file: the file's id.
         query: the grams of the pattern, of the length that blocks' columns are made of.
+        grown: whether the file has grown since. Then its last block is a candidate, with all that its first line is in.
     """
     rows = Rows(db)
     runs = block_runs(db, file)
@@ -58,23 +60,40 @@ def candidate_blocks(
     for run, after in zip(runs, [*runs[1:], None], strict=True):
         follows = after is not None and bool(after.continues[0])
         answers.append((run, _passing_blocks(rows, run, query, follows=follows)))
+    if grown:
+        _pass_last_line(answers)
     return answers
 
 
+def _pass_last_line(answers: list[tuple[BlockRun, npt.NDArray[np.bool_]]]) -> None:
+    """Let pass the last block and those before it that its first line stands in: they may end otherwise by now."""
+    for run, passing in reversed(answers):
+        opening = np.flatnonzero(~run.continues)
+        passing[opening[-1] if len(opening) else 0 :] = True
+        if len(opening):
+            return
+
+
 def _passing_blocks(rows: Rows, run: BlockRun, query: GramQuery, *, follows: bool) -> npt.NDArray[np.bool_]:
-    count = len(run.starts)
-    if query.op is Op.ALL:
+    count = len(run)
+    if query.op is Op.ALL or not run.bits:
         return np.ones(count, np.bool_)
-    group = _GroupRows(rows, run.id, run.bits, count)
+    group = _GroupRows(rows, run.group, run.bits, run.columns)
+    inside = slice(run.offset, run.offset + count)
     if not run.continues.any() and not follows:
-        return np.unpackbits(group.evaluate(query), count=count).astype(np.bool_)
+        return np.unpackbits(group.evaluate(query), count=run.columns)[inside].astype(np.bool_)
     # blocks that share a line: each gathers the bits of all blocks of its stretch before they are ANDed
     joined = run.continues.copy()
     joined[0] = False
     firsts = np.flatnonzero(~joined)
     spans = np.diff(np.append(firsts, count))
-    group.stretch = (firsts, spans)
-    passing = np.unpackbits(group.evaluate(query), count=count).astype(np.bool_)
+    # columns of the group that are not of this run stay as they are
+    others = run.columns - run.offset - count
+    group.stretch = (
+        np.concatenate((np.arange(run.offset), firsts + run.offset, np.arange(run.columns - others, run.columns))),
+        np.concatenate((np.ones(run.offset, np.intp), spans, np.ones(others, np.intp))),
+    )
+    passing = np.unpackbits(group.evaluate(query), count=run.columns)[inside].astype(np.bool_)
     # a stretch that leaves this run is not known whole
     if run.continues[0]:
         passing[: spans[0]] = True

@@ -31,7 +31,8 @@ from linedex.files.names import display
 from linedex.files.roots import Root
 from linedex.limits import Limits
 from linedex.model import Change, FileId, FileState, Fingerprint, LineCount, RelPath, TextFormat
-from linedex.store import files, signatures
+from linedex.query.indexed_part import IndexedPart, indexed_part
+from linedex.store import blocks, files
 from linedex.store.catalogue import Catalogue
 from linedex.store.database import unusable
 
@@ -127,6 +128,7 @@ class Source:
                 if self.size <= self.limits.large_file:
                     self._whole = self._pread(0, self.size)
                 self.place = self._known_place()
+                self._part = self._indexed_part()
                 self.format, self.language = self._spelling()
             except ChangedWhileRead:
                 continue
@@ -145,11 +147,26 @@ class Source:
         )
         return place if known else -1
 
+    def _indexed_part(self) -> IndexedPart | None:
+        """Return what the index knows of a large file that has grown since."""
+        place = self._catalogue.index(self.path)
+        if self._db is None or self._whole is not None or self.place >= 0 or place < 0:
+            return None
+        try:
+            part = indexed_part(self._db, FileId(int(self._catalogue.facts["id"][place])), self.fingerprint, self.read)
+        except apsw.Error as error:
+            if not unusable(error):
+                raise
+            return None
+        return part if part is not None and part.grown else None
+
     def _spelling(self) -> _Spelling:
         if self.place >= 0:
             stored = self._catalogue.format(self.place)
             if stored.binary or self._catalogue.facts["state"][self.place] == FileState.INDEXED:
                 return stored, self._catalogue.language(self.place)
+        if self._part is not None:
+            return self._part.format, self._part.language
         return _SPELLINGS.get((self.fingerprint, self.path), self._detect, keep=self._settled)
 
     def _detect(self) -> _Spelling:
@@ -234,7 +251,7 @@ class Source:
             else:
                 key = (self.fingerprint, self.format, self.limits)
                 self._line_index = _LINES.get(
-                    key, lambda: self._stored_lines() or self._build_lines(), keep=self._settled
+                    key, lambda: self._stored_lines() or self._longer_lines() or self._build_lines(), keep=self._settled
                 )
         return self._line_index
 
@@ -249,7 +266,14 @@ class Source:
     def _stored_lines(self) -> LineIndex | None:
         """Return the stored line index, if it is of these bytes."""
         total = LineCount(int(self._catalogue.facts["lines"][self.place])) if self.place >= 0 else LineCount(0)
-        return self.stored(lambda db, file: signatures.line_index(db, file, self.size, total))
+        return self.stored(lambda db, file: blocks.line_index(db, file, self.size, total))
+
+    def _longer_lines(self) -> LineIndex | None:
+        """Return the line index of a file that has grown: what is stored, and what is new."""
+        if self._part is None or self._db is None:
+            return None
+        known = blocks.line_index(self._db, self._part.file, self._part.size, self._part.lines)
+        return known and known.extended(self.read, self.size, self.format, self.limits)
 
     @property
     def symbol_state(self) -> FileState:

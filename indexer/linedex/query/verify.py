@@ -1,8 +1,8 @@
 """One file against one pattern: every hit that is reported was matched on bytes read now.
 
-Small files are read whole. Of a large one whose blocks the index knows only the stretches that pass are read, else all
-of it, in windows of whole lines. A line longer than a window is matched in overlapping pieces; what that cannot decide
-is said in `Outcome.notes`, never guessed.
+Small files are read whole. Of a large one whose blocks the index knows only the stretches that pass are read, and what
+it has grown by since; else all of it, in windows of whole lines. A line longer than a window is matched in overlapping
+pieces; what that cannot decide is said in `Outcome.notes`, never guessed.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ from linedex.content.grams import BLOCK_GRAM
 from linedex.content.lines import LineEnds, Reader
 from linedex.errors import LinedexError, NotAFile, NotFound
 from linedex.files import text_format
+from linedex.files.fingerprint import from_stat
 from linedex.files.names import display
 from linedex.files.roots import Root
 from linedex.limits import Limits
-from linedex.model import FileId, LineNumber, SkipReason, TextFormat
+from linedex.model import FileId, Fingerprint, LineNumber, SkipReason, TextFormat
 from linedex.query import excerpt
 from linedex.query.candidates import candidate_blocks
 from linedex.query.engines import PatternTimedOut
 from linedex.query.gram_query import Op
+from linedex.query.indexed_part import IndexedPart, indexed_part
 from linedex.query.long_lines import LongLine, search_long_line
 from linedex.query.matcher import LineMatch, Matcher, compile_pattern
 from linedex.query.plan import plan_request
@@ -219,17 +221,16 @@ class Verifier:
             return
         try:
             status = os.fstat(descriptor)
-            known = self._known(entry, status)
             if status.st_size <= self._limits.large_file:
                 data = _read_whole(descriptor, status.st_size)
-                spelling = known or text_format.detect_bytes(data)
+                spelling = self._known(entry, status) or text_format.detect_bytes(data)
                 if spelling.binary:
                     self.outcome.skip(SkipReason.BINARY)
                     return
                 text = lf_text(data, spelling)
                 yield Piece(text, LineNumber(1), 0, len(text))
                 return
-            yield from self._large_pieces(entry, descriptor, status.st_size, known, place, context=context)
+            yield from self._large_pieces(entry, descriptor, status, place, context=context)
         except OSError:
             self.outcome.skip(SkipReason.UNREADABLE)
         finally:
@@ -245,15 +246,18 @@ class Verifier:
         self,
         entry: Entry,
         descriptor: int,
-        size: int,
-        known: TextFormat | None,
+        status: os.stat_result,
         place: tuple[int, int],
         *,
         context: bool,
     ) -> Iterator[Piece | LongLine]:
+        size = status.st_size
+
         def read(offset: int, length: int) -> bytes:
             return os.pread(descriptor, max(0, min(length, size - offset)), offset)
 
+        part = self._indexed_part(entry, from_stat(status), read)
+        known = part.format if part else self._known(entry, status)
         spelling = known or text_format.detect(read, size)
         if spelling.binary:
             self.outcome.skip(SkipReason.BINARY)
@@ -264,7 +268,7 @@ class Verifier:
                 " of many lines that stands across two pieces is not seen"
             )
         ends = LineEnds.of(spelling)
-        for whole in self._stretches(entry, size, spelling, narrowed=known is not None):
+        for whole in self._stretches(part, size, spelling):
             if whole.end <= place[0]:
                 continue
             stretch = Stretch(place[0], whole.end, place[1]) if whole.start < place[0] else whole
@@ -286,10 +290,14 @@ class Verifier:
                 yield self._whole_lines(read, window, data, line, spelling, ends, context=context)
                 line = LineNumber(line + ends.count(data))
 
-    def _stretches(self, entry: Entry, size: int, spelling: TextFormat, *, narrowed: bool) -> Iterator[Stretch]:
-        if narrowed and self._db is not None and self._plan.op is not Op.ALL:
-            file = FileId(int(self._catalogue.facts["id"][entry.place]))
-            blocks = candidate_blocks(self._db, file, self._plan)
+    def _indexed_part(self, entry: Entry, now: Fingerprint, read: Reader) -> IndexedPart | None:
+        if self._db is None or entry.place < 0:
+            return None
+        return indexed_part(self._db, FileId(int(self._catalogue.facts["id"][entry.place])), now, read)
+
+    def _stretches(self, part: IndexedPart | None, size: int, spelling: TextFormat) -> Iterator[Stretch]:
+        if part is not None and self._db is not None and self._plan.op is not Op.ALL:
+            blocks = candidate_blocks(self._db, part.file, self._plan, grown=part.grown)
             if blocks:
                 yield from passing_stretches(blocks, size)
                 return

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from linedex.content.lines import LineEnds, Reader
 from linedex.limits import Limits
-from linedex.store.signatures import BlockRun
+from linedex.store.blocks import BlockRun
 
 
 @dataclass(frozen=True, slots=True)

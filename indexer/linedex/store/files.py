@@ -206,11 +206,11 @@ def forget_content(db: apsw.Connection, files: Iterable[int]) -> None:
     db.executemany("DELETE FROM symbols WHERE file = ?", gone)
     db.executemany(
         "DELETE FROM group_rows WHERE key IN"
-        " (SELECT r.key FROM block_groups b JOIN group_rows r ON r.key >= b.id << 20 AND r.key < (b.id + 1) << 20"
-        "  WHERE b.file = ?)",
+        " (SELECT r.key FROM block_runs b JOIN group_rows r ON r.key >= b.grp << 20 AND r.key < (b.grp + 1) << 20"
+        "  WHERE b.file = ? AND b.bits > 0)",
         gone,
     )
-    db.executemany("DELETE FROM block_groups WHERE file = ?", gone)
+    db.executemany("DELETE FROM block_runs WHERE file = ?", gone)
 
 
 def mark_pending(db: apsw.Connection, catalogue: Catalogue, stats: Sequence[tuple[int, Fingerprint, int]]) -> Catalogue:
@@ -283,3 +283,17 @@ def phase_seconds(db: apsw.Connection) -> dict[str, float]:
 def set_phase(db: apsw.Connection, name: str, seconds: float) -> None:
     """Store that a phase of the build is done, and how long it took."""
     db.execute("INSERT OR REPLACE INTO phases VALUES(?, 1, ?)", (name, seconds))
+
+
+def stored_text(db: apsw.Connection, file: FileId) -> TextFacts | None:
+    """Return what the index knows of the text of a file, if it is indexed."""
+    row = db.execute(
+        "SELECT device, inode, size, mtime_ns, ctime_ns, head, tail, seen_ns, encoding, bom, newline, final_newline,"
+        " language, lines FROM files WHERE id = ? AND state = ?",
+        (file, FileState.INDEXED),
+    ).fetchone()
+    if row is None:
+        return None
+    *mark, seen, encoding, bom, newline, final, language, lines = row
+    spelling = TextFormat(encoding, bom, Newline(newline), bool(final))
+    return TextFacts(file, Fingerprint(*mark), seen, FileState.INDEXED, "", spelling, language, lines)

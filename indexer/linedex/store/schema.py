@@ -15,10 +15,13 @@ chunk, and a chunk is `rows_per_chunk(columns)` rows. An ordinary rowid table, w
 limit (8,157 bytes at 8 KiB pages): WITHOUT ROWID spilled every blob into overflow pages and took 28.8 % of the text
 where this takes 12.5 %.
 
-A file over 1 MiB also has `block_groups`: runs of up to 2,048 blocks cut at line ends. For each block they hold its
-first byte, the number of the line that byte belongs to, whether that line began in an earlier block, and a signature
-of its folded 5-grams, transposed likewise. So line N is one look-up and one read of at most a block, and an absent
-5-gram excludes a block.
+A file over 1 MiB also has `block_runs`: runs of up to 2,048 blocks cut at line ends. For each block they hold its
+first byte, the number of the line that byte belongs to, whether that line began in an earlier block, whether the
+cutting began anew there, and a signature of its folded 5-grams, transposed likewise in group `grp`. So line N is one
+look-up and one read of at most a block, and an absent 5-gram excludes a block. A run is `columns` wide but holds only
+the blocks it names, from column `place` on: so a file that grows or is edited in the middle leaves its rows as they
+are, its runs are cut and shifted, and the blocks that were touched get a run of their own. The last block of a file
+that has grown stands in a run without signatures (`bits` 0): every query reads it.
 
 A rewritten file gets a new column in `delta`; its old one stays in its group, where it can only cause a needless read,
 and is counted in `dead`. File ids are never an offset or an order.
@@ -36,7 +39,7 @@ beside it an FTS5 trigram index, without content, that finds parts of names.
 
 Versions
 --------
-FORMAT_VERSION: the tables changed. 1: the first.
+FORMAT_VERSION: the tables changed. 1: the first. 2: `block_runs` instead of one group of blocks a row.
 FEATURE_VERSION: what is stored in them changed, rebuilding needed. 1: the first.
 Either of them, another folding (Unicode tables) or another gram hash makes a sidecar old. An old or damaged sidecar
 is deleted and built anew, by the one process that holds its lock; meanwhile queries scan.
@@ -47,7 +50,7 @@ from __future__ import annotations
 from linedex.content.folding import FOLDING_VERSION
 from linedex.content.grams import GRAM_VERSION
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 FEATURE_VERSION = 1
 APPLICATION_ID = 0x6C646578  # "ldex"
 PAGE_SIZE = 8192
@@ -86,10 +89,9 @@ CREATE INDEX delta_bits ON delta(bits);
 CREATE TABLE file_groups(
   id INTEGER PRIMARY KEY, bits INTEGER NOT NULL, columns INTEGER NOT NULL, dead INTEGER NOT NULL DEFAULT 0,
   files BLOB NOT NULL);
-CREATE TABLE block_groups(
-  id INTEGER PRIMARY KEY, file INTEGER NOT NULL, first INTEGER NOT NULL, bits INTEGER NOT NULL,
-  columns INTEGER NOT NULL, first_line INTEGER NOT NULL,
-  starts BLOB NOT NULL, lines BLOB NOT NULL, continues BLOB NOT NULL,
+CREATE TABLE block_runs(
+  file INTEGER NOT NULL, first INTEGER NOT NULL, grp INTEGER NOT NULL, bits INTEGER NOT NULL, columns INTEGER NOT NULL,
+  place INTEGER NOT NULL, starts BLOB NOT NULL, lines BLOB NOT NULL, continues BLOB NOT NULL, ranges BLOB NOT NULL,
   UNIQUE(file, first));
 CREATE TABLE group_rows(key INTEGER PRIMARY KEY, bits BLOB NOT NULL);
 

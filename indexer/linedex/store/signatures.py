@@ -1,8 +1,8 @@
-"""Signature columns on their way into groups, and rows of groups on their way to a query.
+"""Signature columns of files on their way into groups, and rows of groups on their way to a query.
 
-`ColumnWriter` takes columns of small files as they are made; at each commit, sizes that have enough of them become
-groups and the rest go to `delta`. `BlockWriter` takes the blocks of one large file in order and writes a group a run.
-Readers see what is committed: `file_groups`, `delta_columns`, `block_runs`, and `Rows` for the bits.
+`ColumnWriter` takes columns of files as they are made; at each commit, sizes that have enough of them become groups
+and the rest go to `delta`. Readers see what is committed: `file_groups`, `delta_columns`, and `Rows` for the bits.
+The blocks of large files are in `blocks`, and their groups are written and read by the functions here.
 """
 
 from __future__ import annotations
@@ -16,14 +16,11 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
-from linedex.content.grams import Bits, halve_rows, row_load, transpose
-from linedex.content.lines import LineIndex, Offsets
+from linedex.content.grams import Bits, transpose
 from linedex.limits import Limits
-from linedex.model import FileId, LineCount
+from linedex.model import FileId
 from linedex.store.schema import rows_per_chunk
 
-BLOCK_RUN = 2_048
-"""Blocks of a large file that share a group."""
 _GROUP_SHIFT = 20
 _SMALLEST_GROUP = 64
 _DELTA_LIMIT = 1_000
@@ -46,27 +43,6 @@ class FileGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class BlockRun:
-    """A run of blocks of one file.
-
-    Attributes:
-        id: names its rows.
-        bits: a column has 2**bits bits; 0 when the blocks have no signatures.
-        first: place of the first block among the file's blocks.
-        starts: first byte of each block.
-        lines: number of the line that byte belongs to.
-        continues: whether that line began in an earlier block.
-    """
-
-    id: int
-    bits: int
-    first: int
-    starts: Offsets
-    lines: Offsets
-    continues: npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
 class DeltaColumns:
     """The columns of one size that are not in a group yet, a row each."""
 
@@ -75,14 +51,14 @@ class DeltaColumns:
     columns: Bits
 
 
-def _next_group(db: apsw.Connection) -> int:
-    newest: int = db.execute(
-        "SELECT max(coalesce((SELECT max(id) FROM file_groups), 0), coalesce((SELECT max(id) FROM block_groups), 0))"
-    ).get
-    return newest + 1
+def next_group(db: apsw.Connection) -> int:
+    """Return a number that no group has."""
+    newest: int = db.execute("SELECT coalesce(max(key), 0) FROM group_rows").get
+    return (newest >> _GROUP_SHIFT) + 1
 
 
-def _write_rows(db: apsw.Connection, group: int, rows: Bits, columns: int) -> None:
+def write_rows(db: apsw.Connection, group: int, rows: Bits, columns: int) -> None:
+    """Store the rows of a group of so many columns, inside the caller's transaction."""
     step = rows_per_chunk(columns)
     db.executemany(
         "INSERT INTO group_rows VALUES(?, ?)",
@@ -142,13 +118,13 @@ class ColumnWriter:
             self._waiting[bits] = self._waiting.get(bits, 0) + len(columns)
 
     def _group(self, bits: int, columns: Sequence[tuple[int, Bits]]) -> None:
-        group = _next_group(self._db)
+        group = next_group(self._db)
         files = np.array([file for file, _ in columns], np.uint32)
         self._db.execute(
             "INSERT INTO file_groups(id, bits, columns, files) VALUES(?, ?, ?, ?)",
             (group, bits, len(columns), files.tobytes()),
         )
-        _write_rows(self._db, group, transpose(np.stack([column for _, column in columns])), len(columns))
+        write_rows(self._db, group, transpose(np.stack([column for _, column in columns])), len(columns))
         self._db.executemany("UPDATE files SET grp = ? WHERE id = ?", ((group, file) for file, _ in columns))
 
 
@@ -166,85 +142,39 @@ def repack(db: apsw.Connection, writer: ColumnWriter) -> int:
             if file in live:
                 writer.add(FileId(file), bits, column)
         db.execute("DELETE FROM file_groups WHERE id = ?", (group,))
-        db.execute(
-            "DELETE FROM group_rows WHERE key >= ? AND key < ?", (group << _GROUP_SHIFT, (group + 1) << _GROUP_SHIFT)
-        )
+        delete_rows(db, group)
     return len(worn)
 
 
-@dataclass(frozen=True, slots=True)
-class BlockColumns:
-    """The blocks of one stretch of a file, in order.
+def delete_rows(db: apsw.Connection, group: int) -> None:
+    """Forget the rows of a group, inside the caller's transaction."""
+    db.execute(
+        "DELETE FROM group_rows WHERE key >= ? AND key < ?", (group << _GROUP_SHIFT, (group + 1) << _GROUP_SHIFT)
+    )
 
-    Attributes:
-        starts: first byte of each.
-        line_ends: line ends in each.
-        ended: whether a line ends at the end of each.
-        bits: size of their columns as a power of two.
-        columns: their signatures, packed, a row each.
+
+def take_column(db: apsw.Connection, file: FileId) -> tuple[int, Bits] | None:
+    """Return the column of a file, as its size as a power of two and packed bits, and forget it; None if it has none.
+
+    Its reads and writes belong to the caller's transaction.
     """
-
-    starts: Offsets
-    line_ends: Offsets
-    ended: npt.NDArray[np.bool_]
-    bits: int
-    columns: Bits
-
-
-class BlockWriter:
-    """Takes the blocks of one large file in order and writes them, inside the caller's transactions."""
-
-    def __init__(self, db: apsw.Connection, file: FileId, *, sparse: float) -> None:
-        """Begin with the first block of `file`; runs are halved while their load stays under `sparse`."""
-        self._db = db
-        self._file = file
-        self._sparse = sparse
-        self._stretches: list[BlockColumns] = []
-        self._held = 0
-        self._first = 0
-        self._line = 1
-        self._ended = True
-
-    def add(self, stretch: BlockColumns) -> None:
-        """Take the next blocks; full runs are written."""
-        self._stretches.append(stretch)
-        self._held += len(stretch.starts)
-        while self._held >= BLOCK_RUN:
-            self._write(BLOCK_RUN)
-
-    def finish(self) -> LineCount:
-        """Write what is left; return the number of lines of the file."""
-        if self._held:
-            self._write(self._held)
-        return LineCount(self._line - 1 if self._ended else self._line)
-
-    def _write(self, count: int) -> None:
-        starts = np.concatenate([part.starts for part in self._stretches])
-        line_ends = np.concatenate([part.line_ends for part in self._stretches])
-        ended = np.concatenate([part.ended for part in self._stretches])
-        columns = np.concatenate([part.columns for part in self._stretches])
-        bits = self._stretches[0].bits
-        lines = self._line + np.concatenate(([0], np.cumsum(line_ends)))
-        continues = ~np.concatenate(([self._ended], ended))
-        rows = transpose(columns[:count])
-        while bits > 8 and row_load(rows, count) < self._sparse:
-            rows, bits = halve_rows(rows), bits - 1
-        group = _next_group(self._db)
-        self._db.execute(
-            "INSERT INTO block_groups VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                *(group, self._file, self._first, bits, count, int(lines[0])),
-                *(starts[:count].astype("<i8").tobytes(), lines[:count].astype("<i8").tobytes()),
-                np.packbits(continues[:count]).tobytes(),
-            ),
-        )
-        _write_rows(self._db, group, rows, count)
-        self._first += count
-        self._line = int(lines[count])
-        self._ended = not continues[count]
-        rest = BlockColumns(starts[count:], line_ends[count:], ended[count:], self._stretches[0].bits, columns[count:])
-        self._held -= count
-        self._stretches = [rest] if self._held else []
+    waiting = db.execute("SELECT bits, signature FROM delta WHERE file = ?", (file,)).fetchone()
+    if waiting is not None:
+        db.execute("DELETE FROM delta WHERE file = ?", (file,))
+        return waiting[0], np.frombuffer(waiting[1], np.uint8)
+    home = db.execute(
+        "SELECT g.id, g.bits, g.files FROM files f JOIN file_groups g ON g.id = f.grp WHERE f.id = ?", (file,)
+    ).fetchone()
+    if home is None:
+        return None
+    group, bits, packed = home
+    files = np.frombuffer(packed, np.uint32)
+    at = int(np.flatnonzero(files == file)[0])
+    rows = Rows(db).all(group, bits, len(files))
+    column = np.packbits((rows[:, at >> 3] & np.uint8(0x80 >> (at & 7))) != 0)
+    db.execute("UPDATE file_groups SET dead = dead + 1 WHERE id = ?", (group,))
+    db.execute("UPDATE files SET grp = NULL WHERE id = ?", (file,))
+    return bits, column
 
 
 class Rows:
@@ -287,50 +217,12 @@ def delta_columns(db: apsw.Connection) -> Iterator[DeltaColumns]:
         yield DeltaColumns(bits, np.array([file for file, _ in found], np.uint32), columns)
 
 
-_RUN = "SELECT id, bits, first, columns, starts, lines, continues FROM block_groups"
-
-
-def _run(row: tuple[int, int, int, int, bytes, bytes, bytes]) -> BlockRun:
-    group, bits, first, columns, starts, lines, continues = row
-    return BlockRun(
-        group,
-        bits,
-        first,
-        np.frombuffer(starts, "<i8"),
-        np.frombuffer(lines, "<i8"),
-        np.unpackbits(np.frombuffer(continues, np.uint8), count=columns).astype(np.bool_),
-    )
-
-
-def block_runs(db: apsw.Connection, file: FileId) -> list[BlockRun]:
-    """Return the runs of blocks of a large file, in order; none when its blocks are not stored."""
-    return [_run(row) for row in db.execute(f"{_RUN} WHERE file = ? ORDER BY first", (file,))]
-
-
-def line_index(db: apsw.Connection, file: FileId, size: int, total: LineCount) -> LineIndex | None:
-    """Return the line index of a large file whose blocks are stored, else None.
-
-    Args:
-        db: a reading connection.
-        file: the file's id.
-        size: its size in bytes.
-        total: its number of lines.
-    """
-    runs = block_runs(db, file)
-    if not runs:
-        return None
-    return LineIndex(
-        np.concatenate([run.starts for run in runs]),
-        np.concatenate([run.lines for run in runs]),
-        np.concatenate([run.continues for run in runs]),
-        size,
-        total,
-    )
-
-
 def signature_bytes(db: apsw.Connection) -> int:
     """Return the bytes of all stored signatures."""
     packed: int = db.execute("SELECT coalesce(sum(columns * (1 << bits)) / 8, 0) FROM file_groups").get
-    blocks: int = db.execute("SELECT coalesce(sum((columns + 7) / 8 * (1 << bits)), 0) FROM block_groups").get
+    blocks: int = db.execute(
+        "SELECT coalesce(sum((columns + 7) / 8 * (1 << bits)), 0)"
+        " FROM (SELECT DISTINCT grp, columns, bits FROM block_runs WHERE bits > 0)"
+    ).get
     waiting: int = db.execute("SELECT coalesce(sum(1 << bits) / 8, 0) FROM delta").get
     return packed + blocks + waiting

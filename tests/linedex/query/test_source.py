@@ -17,9 +17,9 @@ from linedex.model import FileId, FileState, Fingerprint, Newline, RelPath, Text
 from linedex.query.read import read, tail
 from linedex.query.source import Source, opened
 from linedex.store import files
+from linedex.store.blocks import BlockColumns, BlockWriter
 from linedex.store.catalogue import Catalogue
 from linedex.store.database import Sidecar
-from linedex.store.signatures import BlockColumns, BlockWriter
 
 TINY = Limits(large_file=64, block_bytes=32, block_slack=16, batch_bytes=64)
 NAME = RelPath(b"app.log")
@@ -153,7 +153,7 @@ def test_a_damaged_sidecar_costs_speed_and_no_answer(tmp_path: Path) -> None:
         sidecar = Sidecar(tmp_path / "index.db", str(folder))
         catalogue = catalogued(sidecar, folder, lines=100)
         with sidecar.reading() as db:
-            pages = [page for (page,) in db.execute("SELECT pageno FROM dbstat WHERE name = 'block_groups'")]
+            pages = [page for (page,) in db.execute("SELECT pageno FROM dbstat WHERE name = 'block_runs'")]
         sidecar.close()
         content = bytearray((tmp_path / "index.db").read_bytes())
         for page in pages:

@@ -1,0 +1,217 @@
+"""The growth phase: of a large file that became longer only what is new is read.
+
+Promise: a step reads the bytes behind the last block that is sure to stay, two kilobytes that show that the file has
+only grown, and as much again at its edges; never the rest. After each step the sidecar says what it would say of a
+file that ends there, so a file that has grown by much is taken in bounded steps, and one that grows all the time is
+always known up to a moment ago. Where the new bytes show that the old ones are spelled otherwise than it seemed, or
+the old ones are not those that were read, the file is refused, and read anew as one that was rewritten.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from linedex.build.analyze import (
+    BLOCK_SPARSE,
+    OVERLAP,
+    WHOLE_LIMIT,
+    RangeRead,
+    ReadRange,
+    joined_column,
+    large_language,
+    read_range,
+)
+from linedex.build.inline import InlinePool
+from linedex.build.site import Site
+from linedex.build.workers import Failure, Pool
+from linedex.content.lines import LineEnds, cut_ranges
+from linedex.content.symbols import has_outline
+from linedex.errors import LinedexError
+from linedex.files import fingerprint as fingerprints
+from linedex.files import text_format
+from linedex.files.roots import Root
+from linedex.model import Change, FileId, FileState, Fingerprint, LineCount, RelPath, TextFormat
+from linedex.store import files as file_rows
+from linedex.store.blocks import BlockEditor, Replacement, Resumption, joined, resumption
+from linedex.store.catalogue import Catalogue
+from linedex.store.files import TextFacts
+from linedex.store.signatures import ColumnWriter, take_column
+
+
+class Refused(Exception):
+    """A file did something else than to grow; internal to the phases of a build."""
+
+
+def may_have_grown(catalogue: Catalogue, file: int, now: Fingerprint, large_file: int) -> bool:
+    """Say whether a file that the index knows by its blocks may have become longer and nothing else, by its stat."""
+    place = catalogue.place(FileId(file))
+    if place < 0 or catalogue.facts["state"][place] != FileState.INDEXED:
+        return False
+    known = catalogue.fingerprint(place)
+    return known.size > large_file and now.inode == known.inode and now.size > known.size
+
+
+class GrowthPhase:
+    """Takes in what large files of one root have grown by."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._root = Root(site.root)
+
+    def run(self, catalogue: Catalogue, grown: Iterable[int]) -> tuple[Catalogue, list[int]]:
+        """Take in the growth of the files of these ids; return the catalogue afterwards, and the ids of the refused."""
+        refused = []
+        for file in grown:
+            try:
+                catalogue = self._take_in(catalogue, FileId(file))
+            except (Refused, OSError, LinedexError):
+                refused.append(file)
+        return catalogue, refused
+
+    def _take_in(self, catalogue: Catalogue, file: FileId) -> Catalogue:
+        place = catalogue.place(file)
+        if place < 0:
+            return catalogue
+        path = catalogue.path(place)
+        descriptor = self._root.open(path)
+        try:
+            mark, seen = fingerprints.settled(descriptor)
+            while not self._site.stop.is_set():
+                catalogue, end = _Step(self._site, descriptor, path, file, mark, seen).run(catalogue)
+                if end == mark.size:
+                    break
+        finally:
+            os.close(descriptor)
+        return catalogue
+
+
+class _Step:
+    """One step: from what is stored of a file to what it is when it ends at a byte further on."""
+
+    def __init__(self, site: Site, descriptor: int, path: RelPath, file: FileId, mark: Fingerprint, seen: int) -> None:
+        self._site = site
+        self._descriptor = descriptor
+        self._path = path
+        self._file = file
+        self._mark = mark
+        self._seen = seen
+
+    def run(self, catalogue: Catalogue) -> tuple[Catalogue, int]:
+        """Take the step; return the catalogue afterwards and the byte up to which the file is known.
+
+        Raises:
+            Refused: the file did not only grow.
+        """
+        limits, db = self._site.limits, self._site.sidecar.write
+        old = file_rows.stored_text(db, self._file)
+        if old is None or fingerprints.change(old.fingerprint, self._mark, self._read) is not Change.APPENDED:
+            raise Refused
+        editor = BlockEditor(db, self._file, sparse=BLOCK_SPARSE)
+        if not editor.runs:
+            raise Refused
+        size = old.fingerprint.size
+        resumed = resumption(editor.runs, size, limits.block_slack + OVERLAP)
+        ranges, spelling = self._ranges(size, old.format, resumed)
+        end = ranges[-1][1]
+        facts = self._facts(old, spelling, end)
+        wanted = end <= WHOLE_LIMIT
+        jobs = [
+            ReadRange(
+                *(self._site.root, self._file, self._path, facts.fingerprint, spelling, low, high),
+                *(low > resumed.start or low == resumed.begun, wanted, limits),
+            )
+            for low, high in ranges
+        ]
+        read = list(self._read_ranges(jobs))
+        if not fingerprints.begins_with(self._descriptor, facts.fingerprint):
+            raise Refused
+        blocks = joined([one.blocks for one in read if one.blocks is not None])
+        last = sum(map(len, editor.runs))
+        with self._site.sidecar.transaction():
+            editor.replace(Replacement(resumed.block, last, blocks, growing=True))
+            editor.save()
+            lines = _line_count(editor, bool(blocks.ended[-1]), int(blocks.line_ends[-1]))
+            column = joined_column(take_column(db, self._file), [one.whole for one in read])
+            columns = ColumnWriter(db, limits)
+            columns.add(self._file, *column)
+            changed = file_rows.set_text(db, catalogue, [replace(facts, lines=lines)])
+            columns.flush(pack=columns.worth_packing())
+        catalogue = catalogue.with_facts(changed)
+        self._site.publish(catalogue)
+        return catalogue, end
+
+    def _read(self, offset: int, size: int) -> bytes:
+        return os.pread(self._descriptor, max(0, min(size, self._mark.size - offset)), offset)
+
+    def _ranges(self, size: int, old: TextFormat, resumed: Resumption) -> tuple[list[tuple[int, int]], TextFormat]:
+        """Return the ranges of this step and the format of a file that ends with them; `size` and `old` are before it.
+
+        Raises:
+            Refused: what is new shows that the whole has another format.
+        """
+        limits, cutting = self._site.limits, old
+        for _ in range(2):
+            found: list[tuple[int, int]] = []
+            ends = LineEnds.of(cutting)
+            for low, high in cut_ranges(self._read, resumed.start, self._mark.size, ends, limits, resumed.begun):
+                found.append((low, high))
+                if high > size and high - resumed.start >= limits.commit_bytes:
+                    break
+            now = text_format.grown(self._read, old, resumed.start, size, found[-1][1])
+            if now is None:
+                break
+            if LineEnds.of(now) == ends:
+                return found, now
+            # the file had no line end yet, so that how it ends its lines is only known now
+            cutting = now
+        raise Refused
+
+    def _facts(self, old: TextFacts, spelling: TextFormat, end: int) -> TextFacts:
+        """Return the row of the file as if it ended at byte `end`."""
+        edge = min(fingerprints.EDGE_BYTES, end)
+        head = fingerprints.digest(self._read(0, edge))
+        tail = fingerprints.digest(self._read(end - edge, edge))
+        mark = replace(self._mark, size=end, head=head, tail=tail)
+        language = large_language(self._read, end, self._path, spelling)
+        return replace(
+            old,
+            fingerprint=mark,
+            seen_ns=self._seen,
+            format=spelling,
+            language=language,
+            outlined=has_outline(language),
+        )
+
+    def _read_ranges(self, jobs: list[ReadRange]) -> Iterator[RangeRead]:
+        """Read ranges here when they are few, else in workers; yield what they hold, in order.
+
+        Raises:
+            Refused: the file has changed meanwhile.
+        """
+        # a worker takes longer to start than a range to be read
+        alone = len(jobs) <= 2 or not self._site.limits.workers
+        pool: InlinePool[ReadRange, RangeRead] | Pool[ReadRange, RangeRead] = (
+            InlinePool(read_range)
+            if alone
+            else Pool(
+                read_range,
+                workers=self._site.limits.workers,
+                item_seconds=self._site.limits.analyse_seconds,
+                nice=self._site.nice,
+            )
+        )
+        early: dict[int, RangeRead] = {}
+        order = {job.start: number for number, job in enumerate(jobs)}
+        with pool:
+            for job, outcome in pool.run([job] for job in jobs):
+                if isinstance(outcome, Failure) or outcome.blocks is None:
+                    raise Refused
+                early[order[job.start]] = outcome
+        yield from (early[number] for number in range(len(jobs)))
+
+
+def _line_count(editor: BlockEditor, ended: bool, line_ends: int) -> LineCount:
+    last = int(editor.runs[-1].lines[-1]) + line_ends
+    return LineCount(last - 1 if ended else last)
