@@ -319,6 +319,29 @@ def test_a_root_without_events_is_polled_and_says_why(
         assert found(index, tree.token) == holding(tree.root, tree.token)
 
 
+def test_a_mount_that_raises_no_events_is_looked_at_for_each_question_and_said(
+    tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = tree.root / "served"
+    served.mkdir()
+    table = tmp_path / "mountinfo"
+    table.write_text(
+        "21 1 8:1 / / rw - ext4 /dev/root rw\n" + f"30 21 0:40 / {served} rw - fuse.sshfs away:/ rw\n",
+    )
+    monkeypatch.setattr("linedex.files.mounts._TABLE", str(table))
+    with watched(tree.root, tmp_path / "index.db") as index:
+        (problem,) = index.status().problems
+        assert problem == (
+            "This part is looked at anew at each query: `served` is on a fuse.sshfs file system, "
+            "whose changes raise no events."
+        )
+        freshness = index._keeper.freshness
+        with freshness._lock:
+            freshness._watcher.forget([RelPath(b"served")])  # type: ignore[union-attr]
+        (served / "one.txt").write_text(tree.text())
+        assert found(index, tree.token) == {b"served/one.txt": holding(tree.root, tree.token)[b"served/one.txt"]}
+
+
 _LIMITED = """
 import sys
 import threading
