@@ -65,11 +65,13 @@ class Attempt:
         self._taken_back = True
         self.works: list[Work] = []
         with ExitStack() as stack:
+            # entered before the files are opened, so that it is left after they are closed
+            held = stack.enter_context(ExitStack())
             for target in targets:
                 work = Work(target, limits)
                 stack.callback(work.close)
                 self.works.append(work)
-            stack.enter_context(locks.held(self._identities(), ways.bounds.wait_seconds))
+            held.enter_context(locks.held(self._identities(), ways.bounds.wait_seconds))
             for work in self.works:
                 work.take_lease(ways.settings.abilities)
             self._open = stack.pop_all()

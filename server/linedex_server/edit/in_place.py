@@ -54,7 +54,11 @@ class InPlace(Placement):
         """Open the file for writing."""
         assert self._snapshot is not None
         self._faults("open for writing")
-        self._opened = os.open(self._name, _WRITE, dir_fd=self._folder)
+        try:
+            self._opened = os.open(self._name, _WRITE, dir_fd=self._folder)
+        except BlockingIOError as error:
+            # another process of ours holds a lease on it
+            raise Again from error
         seen, opened = self._snapshot.status, os.fstat(self._opened)
         if (opened.st_dev, opened.st_ino) != (seen.st_dev, seen.st_ino):
             raise Again

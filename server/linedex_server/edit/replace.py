@@ -24,6 +24,7 @@ from linedex_server.edit.snapshot import Snapshot
 from linedex_server.edit.syscalls import Unsupported
 
 _NEW: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _UNCHANGEABLE: Final = {
     errno.EBUSY: "it is mounted by itself",
     errno.EXDEV: "it is mounted by itself",
@@ -63,6 +64,16 @@ class _Staged(Placement):
         self._faults("flush the temporary file")
         os.fsync(self._made)
 
+    def _finish(self) -> None:
+        """Keep the new file open for reading only: who finds its name may not take us for one who writes it."""
+        self._faults("open the temporary file again")
+        reading = os.open(self._temporary, _READ, dir_fd=self._folder)
+        writing, self._made = self._made, reading
+        same = os.path.sameopenfile(writing, reading)
+        os.close(writing)
+        if not same:
+            raise Again
+
     def _is_ours(self, name: bytes) -> bool:
         present, made = self._at(name), os.fstat(self._made)
         return present is not None and (present.st_dev, present.st_ino) == (made.st_dev, made.st_ino)
@@ -90,6 +101,7 @@ class Creating(_Staged):
             self._faults("set the mode")
             os.fchmod(self._made, self.plan.mode)
         self._flush()
+        self._finish()
 
     def put(self) -> None:
         """Give the new file its name, unless there is a file of that name by now."""
@@ -136,6 +148,7 @@ class Replacing(_Staged):
             raise OnlyInPlace(self.place.absolute, str(error)) from error
         self._flush()
         self._follow_growth(self._snapshot)
+        self._finish()
 
     def _write(self, what: Iterable[Stretch | bytes], at: int) -> None:
         assert self._snapshot is not None
@@ -149,14 +162,15 @@ class Replacing(_Staged):
 
         A small one is begun again, since history keeps it whole. With a lease a file cannot grow.
         """
+        spliced_to = self.plan.splices[-1].end if self.plan.splices else 0
         for _ in range(_TAILS):
             before = old.size
             if not old.is_large or os.fstat(old.descriptor).st_size <= before:
                 return
-            edge = min(_EDGE, before)
+            edge = min(_EDGE, before - spliced_to)
             at = os.fstat(self._made).st_size
             old.renew()
-            if old.read(before - edge, edge) != os.pread(self._made, edge, at - edge):
+            if not edge or old.read(before - edge, edge) != os.pread(self._made, edge, at - edge):
                 raise Again
             self._write([Stretch(before, old.size)], at)
             self._flush()
@@ -186,9 +200,10 @@ class Replacing(_Staged):
         except OSError as error:
             if error.errno == errno.ENOENT:
                 raise Again from error
-            raise OnlyInPlace(
-                self.place.absolute, "its file system can neither exchange names nor give a second one"
-            ) from error
+            reason = "its file system can neither exchange names nor give a second one"
+            if error.errno in {errno.EBUSY, errno.EXDEV}:
+                reason = _UNCHANGEABLE[error.errno]
+            raise OnlyInPlace(self.place.absolute, reason) from error
         self._kept = kept
         self._faults("rename the new file")
         os.replace(self._temporary, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
