@@ -105,11 +105,9 @@ def _candidates(encoded: bytes, starts: npt.NDArray[np.int64], searched: Sequenc
     votes = cast[_SPREAD:-_SPREAD].copy()
     for shift in range(2 * _SPREAD + 1):
         votes += cast[shift : shift + len(starts)] / 2
-    count = min(_COMPARED, int(np.count_nonzero(votes)))
-    if not count:
-        return []
-    best = np.argpartition(votes, -count)[-count:]
-    return [int(line) for line in best[np.argsort(-votes[best], kind="stable")]]
+    # selecting among 300,000 lines of which nearly all have no vote takes numpy 0.2 s
+    voted = np.flatnonzero(votes)
+    return [int(line) for line in voted[np.argsort(-votes[voted], kind="stable")[:_COMPARED]]]
 
 
 def _rare_words(encoded: bytes, searched: Sequence[str]) -> list[tuple[npt.NDArray[np.int64], int]]:

@@ -23,7 +23,7 @@ MOST_PLACES: Final = 100_000
 """Places of one search that are told apart in a small file."""
 MOST_PLACES_LARGE: Final = 10_000
 """The same in a file that is not held whole, where each place is a read of its own."""
-_MOST_SIGHTINGS = 1_000
+_MOST_SIGHTINGS = 200
 
 Span = tuple[int, int]
 

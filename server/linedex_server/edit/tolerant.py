@@ -36,6 +36,12 @@ from linedex_server.edit.splice import TextChange
 _PIECE = 16 << 10
 _EXAMINED = 10_000
 """Most places that are looked at: past these a search names nothing."""
+_EXAMINED_BYTES = 2 << 20
+"""The same for the lengths of these places together: over a second if they have lines of one character."""
+_LONGEST = 128 << 10
+"""A search of as many characters takes a second for its patterns alone."""
+_LONGEST_LINE = 8_000
+"""A longer line of a search, in characters, would take a single pattern of megabytes."""
 _SLACK_LINES = 16
 _FEWEST_CHARACTERS = 6
 """A search of one line needs as many that are no blanks: `*/`, `}` and `else:` are never placed by tolerance."""
@@ -78,7 +84,9 @@ class TolerantSearch:
 
     @property
     def possible(self) -> bool:
-        """Whether it says enough to be placed by tolerance."""
+        """Whether it says enough to be placed by tolerance, in lines of bounded length."""
+        if sum(map(len, self.lines)) > _LONGEST or max(map(len, self.lines)) > _LONGEST_LINE:
+            return False
         if not self._single:
             return bool(self._kept)
         solid = [one for one in self.lines[self._kept[0]] if one not in BLANKS]
@@ -90,7 +98,7 @@ class TolerantSearch:
         return 2 * len(self.lines) + _SLACK_LINES
 
     def find(self, text: str, encoded: bytes, most: int) -> tuple[Sighting, ...]:
-        """Return the places in order, at most `most` of them.
+        """Return the places in order, at most `most` of them; none if too much resembles the search to be sure.
 
         Args:
             text: line ends are newlines.
@@ -101,7 +109,11 @@ class TolerantSearch:
         if not self.possible:
             return ()
         place = _Points(text, encoded)
-        for start, end in self._candidates(encoded, _EXAMINED):
+        examined = 0
+        for number, (start, end) in enumerate(self._candidates(encoded)):
+            examined += end - start
+            if number == _EXAMINED or examined > _EXAMINED_BYTES + end - start:
+                return ()
             sighting = self._sighted(text, place(start), place(end))
             if sighting:
                 found.append(sighting)
@@ -109,11 +121,11 @@ class TolerantSearch:
                     break
         return tuple(found)
 
-    def _candidates(self, encoded: bytes, most: int) -> Iterator[tuple[int, int]]:
+    def _candidates(self, encoded: bytes) -> Iterator[tuple[int, int]]:
         first, *others = self._programs
         group = int(self._part)
         at = 0
-        for _ in range(most):
+        while True:
             start, end = first.Match(re2._Anchor.UNANCHORED, encoded, at, len(encoded))[group]
             if start < 0:
                 return

@@ -50,6 +50,17 @@ def test_a_replacement_that_stands_already_is_named() -> None:
     assert "its replacement already stands in line 5" in told
 
 
+def test_tabs_shown_as_blanks_are_named_with_their_line() -> None:
+    told = refusal(FILE, Wanted("    return sum(self.xs)", "x = 1", fuzzy=False))
+    assert "Nearest: line 5, differs in its indentation: 1 tab (search has 4 blanks)." in told
+    assert "or set fuzzy=true" in told
+
+
+def test_a_search_of_part_of_a_block_that_was_changed_names_the_changed_line() -> None:
+    told = refusal(FILE, Wanted("def total(self):\n\treturn add(self.xs)\n\n\ndef mean(self):", "x = 1"))
+    assert "Nearest: line 5, differs in 'sum' at column 9 (search has 'add')" in told
+
+
 def test_a_short_replacement_is_not_taken_for_applied() -> None:
     assert "already" not in refusal(FILE, Wanted("return missing(self.ys)", "os"))
 

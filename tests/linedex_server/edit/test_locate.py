@@ -30,6 +30,11 @@ def test_the_answer_of_a_tolerant_place_names_what_was_tolerated(search: str, ho
     assert (placed.line, placed.how) == (2, how)
 
 
+@pytest.mark.parametrize("new", ["  {0}  \n", "\n\n{0}\n\n", "&amp; \\n $1 \\1 {0}", "{0}\t"])
+def test_what_replaces_an_exact_place_is_put_there_as_it_is_given(new: str) -> None:
+    assert edited("a\n\told()\nb\n", Wanted("old()", new)) == f"a\n\t{new}\nb\n"
+
+
 def test_an_exact_place_comes_before_a_tolerant_one() -> None:
     assert edited("call (one)\ncall(one)\n", Wanted("call(one)", "new")) == "call (one)\nnew\n"
 

@@ -75,6 +75,20 @@ def test_what_means_something_is_never_tolerated(file: str, search: str) -> None
     assert not TolerantSearch(search).find(file, file.encode(), 9)
 
 
+def test_nothing_is_placed_where_too_much_resembles_the_search_to_look_at_all_of_it() -> None:
+    alike = "  a_a\n  b_b\n"
+    search = "  a_a\n    b_b"
+    for count, placed in ((9_000, 1), (11_000, 0)):
+        text = alike * count + "  a_a\n      b_b\n"
+        assert len(TolerantSearch(search).find(text, text.encode(), 9)) == placed
+
+
+def test_a_search_too_long_for_patterns_is_not_placed_by_tolerance() -> None:
+    for search in ("x" * 9_000, "a_line_of_it()\n" * 10_000):
+        text = search.replace("\n", " \n")
+        assert not TolerantSearch(search).find(text, text.encode(), 9)
+
+
 def test_two_places_are_told_as_two() -> None:
     text = "send (a)\nother\n  send (a)\n"
     assert len(TolerantSearch("send(a)").find(text, text.encode(), 9)) == 2
