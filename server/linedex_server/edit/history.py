@@ -11,16 +11,19 @@ Several processes may open one history; in one process it may be used from any t
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
+from typing import Final
 
 import apsw
 
 from linedex_server.edit import history_bytes, history_rows, writers
 from linedex_server.edit.errors import NoSuchStep, WriteFailed
 from linedex_server.edit.history_file import HistoryFile
-from linedex_server.edit.history_schema import Stream
+from linedex_server.edit.history_schema import CHUNK_BYTES, Stream
 from linedex_server.edit.history_steps import (
     Change,
     Intent,
@@ -34,6 +37,8 @@ from linedex_server.edit.history_steps import (
     step_number,
 )
 
+_GIVEN_BACK_BYTES: Final = 32 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
@@ -46,6 +51,8 @@ class Budget:
         placing_bytes: new bytes of one file that are remembered to find them again after somebody else's change.
         placing_splices: number of splices up to which that is done.
         context_bytes: unchanged bytes remembered on either side of a splice.
+        batch_bytes: former bytes that are recorded in one transaction; other writers wait for no more.
+        free_bytes: room in the file that is left for later steps; what is more goes back to the system bit by bit.
     """
 
     stored_bytes: int = 1 << 30
@@ -54,6 +61,8 @@ class Budget:
     placing_bytes: int = 1 << 20
     placing_splices: int = 1_000
     context_bytes: int = 64
+    batch_bytes: int = 16 << 20
+    free_bytes: int = 64 << 20
 
 
 class Kept:
@@ -124,6 +133,9 @@ class History:
             WriteFailed: the history cannot be written: no space, no permission, busy for half a minute.
             Conflict: a file became shorter while its former bytes were read.
         """
+        later = [
+            file for file in files if sum(end - start for start, end in self._ranges(file)) > self.budget.batch_bytes
+        ]
 
         def record(db: apsw.Connection) -> str:
             me = writers.this_process()
@@ -136,14 +148,47 @@ class History:
             )
             number = db.last_insert_rowid()
             for file in files:
-                self._record_file(db, number, file)
-            _record_intents(db, number, intents)
+                key = self._record_file(db, number, file)
+                if file not in later:
+                    history_bytes.write(db, key, Stream.FORMER, self._former(file))
+            if not later:
+                _record_intents(db, number, intents)
             return step_id(number)
 
-        return self._file.write(record)
+        step = self._file.write(record)
+        if later:
+            self._record_later(step, later)
+            self.intend(step, intents)
+        return step
 
-    def _record_file(self, db: apsw.Connection, step: int, file: NewFileStep) -> None:
-        whole = not file.created and (file.removed or file.size_before <= self.budget.whole_bytes)
+    def _record_later(self, step: str, files: Sequence[NewFileStep]) -> None:
+        """Keep former bytes in a transaction for each batch, so that other writers need not wait for all of them."""
+        whole = False
+        try:
+            for file in files:
+                kept = history_bytes.chunks(self._former(file))
+                first = 0
+                while batch := list(islice(kept, max(1, self.budget.batch_bytes // CHUNK_BYTES))):
+                    self._file.write(partial(_append, step=step, path=file.path, parts=batch, first=first))
+                    first += len(batch)
+            whole = True
+        finally:
+            if not whole:
+                self.discard(step)
+
+    def _is_whole(self, file: NewFileStep) -> bool:
+        return not file.created and (file.removed or file.size_before <= self.budget.whole_bytes)
+
+    def _ranges(self, file: NewFileStep) -> Sequence[tuple[int, int]]:
+        if self._is_whole(file):
+            return [(0, file.size_before)]
+        return [(splice.start, splice.end) for splice in file.splices]
+
+    def _former(self, file: NewFileStep) -> Iterator[bytes]:
+        return (part for start, end in self._ranges(file) for part in history_bytes.stretch(file.read, start, end))
+
+    def _record_file(self, db: apsw.Connection, step: int, file: NewFileStep) -> int:
+        """Record all of a file but its former bytes; return its key."""
         db.execute(
             "INSERT INTO files(step, path, size_before, size_after, created, removed, mode_before, mode_after,"
             " hash_before, hash_after, made_folders, lines_added, lines_removed, whole)"
@@ -162,16 +207,14 @@ class History:
                 history_rows.FOLDERS.join(file.made_folders),
                 file.lines_added,
                 file.lines_removed,
-                whole,
+                self._is_whole(file),
             ),
         )
         number = db.last_insert_rowid()
-        ranges = [(0, file.size_before)] if whole else [(splice.start, splice.end) for splice in file.splices]
-        former = (part for start, end in ranges for part in history_bytes.stretch(file.read, start, end))
-        history_bytes.write(db, number, Stream.FORMER, former)
         changes, places = self._places(file)
         history_bytes.write(db, number, Stream.SPLICES, history_rows.pack(changes))
         history_bytes.write(db, number, Stream.PLACES, places)
+        return number
 
     def _places(self, file: NewFileStep) -> tuple[list[Change], list[bytes]]:
         """Return the splices of a file, and the bytes that find them again: of each lead, new bytes and trail."""
@@ -241,7 +284,9 @@ class History:
             db.execute(f"DELETE FROM intents WHERE file IN ({files})", (number,))
             db.execute(f"DELETE FROM pieces WHERE file IN ({files}) AND stream = ?", (number, Stream.ROLL_BACK))
             db.execute("UPDATE steps SET done = 1 WHERE number = ?", (number,))
-            return self._remove_oldest(db, number)
+            removed = self._remove_oldest(db, number)
+            _give_back(db, self.budget.free_bytes)
+            return removed
 
         removed = self._file.write(record)
         notes = self._file.take_notes()
@@ -409,6 +454,19 @@ def _prepared(db: apsw.Connection, step: str) -> int:
     if number is None or not db.execute("SELECT 1 FROM steps WHERE number = ? AND NOT done", (number,)).get:
         raise WriteFailed(f"Step {step} is not being made any more.", "Nothing was written. Try again.")
     return number
+
+
+def _append(db: apsw.Connection, *, step: str, path: bytes, parts: Sequence[bytes], first: int) -> None:
+    file = history_rows.file_number(db, _prepared(db, step), path)
+    history_bytes.write(db, file, Stream.FORMER, parts, first)
+
+
+def _give_back(db: apsw.Connection, free_bytes: int) -> None:
+    page = int(db.pragma("page_size"))
+    more = int(db.pragma("freelist_count")) - free_bytes // page
+    if more > 0:
+        # each page is moved: a bounded part of them at a time
+        list(db.execute(f"PRAGMA incremental_vacuum({min(more, _GIVEN_BACK_BYTES // page)})"))
 
 
 def _stored(db: apsw.Connection) -> int:

@@ -18,9 +18,17 @@ from linedex_server.edit.history_steps import Read
 _LEVEL = 1  # a step waits for it; level 6 takes three times as long for a tenth less
 
 
-def write(db: apsw.Connection, file: int, stream: Stream, parts: Iterable[bytes]) -> None:
-    """Keep `parts`, one after another, as a stream of a file; inside a transaction."""
-    for ordinal, chunk in enumerate(_chunks(parts)):
+def write(db: apsw.Connection, file: int, stream: Stream, parts: Iterable[bytes], first: int = 0) -> None:
+    """Keep `parts`, one after another, as a stream of a file; inside a transaction.
+
+    Args:
+        db: the history.
+        file: key of the file.
+        stream: which stream.
+        parts: of any length.
+        first: how many chunks the stream has already, all of them full.
+    """
+    for ordinal, chunk in enumerate(chunks(parts), start=first):
         db.execute("INSERT INTO pieces VALUES(?, ?, ?, ?)", (file, stream, ordinal, _chunk(db, chunk)))
 
 
@@ -39,7 +47,7 @@ def _chunk(db: apsw.Connection, content: bytes) -> int:
     return int(db.last_insert_rowid())
 
 
-def _chunks(parts: Iterable[bytes]) -> Iterator[bytes]:
+def chunks(parts: Iterable[bytes]) -> Iterator[bytes]:
     """Cut what `parts` make together into chunks, all but the last of them full."""
     kept = bytearray()
     for part in parts:

@@ -128,6 +128,8 @@ def connect(path: Path) -> apsw.Connection:
     db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         db.set_busy_timeout(_BUSY_MS)
+        if path.stat().st_size == 0:  # only before the first page is written, which WAL mode does
+            db.pragma("auto_vacuum", "incremental")
         db.pragma("journal_mode", "wal")
         db.pragma("synchronous", "full")
         db.pragma("journal_size_limit", _LOG_BYTES)

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linedex_server.edit import history_steps, writers
-from linedex_server.edit.errors import NoSuchStep, WriteFailed
+from linedex_server.edit.errors import Conflict, NoSuchStep, WriteFailed
 from linedex_server.edit.history import Budget, History
 from linedex_server.edit.history_steps import Event, Intent, NewFileStep, Undoes, Writer, standing
 from linedex_server.edit.splice import Splice, applied
@@ -164,6 +164,54 @@ def test_kept_bytes_stay_within_the_budget_but_for_a_single_larger_step(tmp_path
     larger = made(history, noise(80_000), Splice(0, 1, b""))
     assert [step.id for step in history.steps()] == [larger]
     assert history.former(larger, PATH).read(0, 80_000) == noise(80_000)
+    history.close()
+
+
+def test_room_of_a_large_step_that_is_gone_goes_back_to_the_system(tmp_path: Path) -> None:
+    history = History(tmp_path / "history.db", Budget(stored_bytes=1_000_000, free_bytes=500_000))
+    made(history, noise(4_000_000), Splice(0, 4_000_000, b""))
+    for number in range(3):
+        made(history, noise(1_000, number), Splice(0, 1, b""))
+    history.close()
+    assert history.path.stat().st_size < 1_000_000
+
+
+def test_other_writers_come_between_the_batches_of_a_large_step(tmp_path: Path) -> None:
+    history = History(tmp_path / "history.db", Budget(batch_bytes=1 << 20))
+    other = History(tmp_path / "history.db")
+    content = noise(3_000_000)
+    between: list[str] = []
+
+    def read(offset: int, size: int) -> bytes:
+        if offset == 1 << 20:  # the first batch is being kept
+            with ThreadPoolExecutor(1) as pool:
+                between.append(pool.submit(made, other, b"abc", Splice(0, 1, b"x")).result(30))
+        return content[offset : offset + size]
+
+    whole = (Splice(0, len(content), b""),)
+    large = NewFileStep(PATH, whole, read, size_before=len(content), size_after=0)
+    intent = Intent(PATH, "replace", b"/t")
+    step = history.prepare("t", [large], intents=[intent])
+    assert [pending.intents for pending in history.pending()] == [(intent,)]
+    history.settle(step)
+    assert [one.id for one in history.steps()] == [*between, step]
+    assert b"".join(history.former(step, PATH).read(at, 700_000) for at in range(0, 3_000_000, 700_000)) == content
+    history.close()
+    other.close()
+
+
+def test_a_large_step_that_cannot_be_kept_whole_is_not_kept_at_all(tmp_path: Path) -> None:
+    history = History(tmp_path / "history.db", Budget(batch_bytes=1 << 20))
+
+    def shorter(offset: int, size: int) -> bytes:
+        if offset > 2 << 20:
+            raise Conflict("shorter")
+        return bytes(size)
+
+    large = NewFileStep(PATH, (Splice(0, 5 << 20, b""),), shorter, size_before=5 << 20, size_after=0)
+    with pytest.raises(Conflict):
+        history.prepare("t", [large])
+    assert history.pending() == []
     history.close()
 
 
