@@ -64,7 +64,7 @@ class LogAnalyser:
         rule: how its lines are read.
         miner: its templates so far; None leaves templates out.
         zone: of stamps that name none.
-        bounds: how far a record reaches.
+        bounds: how far a record reaches, and the like.
     """
 
     def __init__(

@@ -49,6 +49,7 @@ SCATTERED_SHARE: Final = 0.25
 _PREFIX_BYTES = 64
 _HINT = re.compile(rb"\d:\d\d?|\d\d[.]\d\d[.]\d\d|\d{6}|@40")
 _HINT_BYTES = 200
+_KEY_END = re.compile(rb"[\"']?[\w@]+[\"']?\s*[=:]\s*[\"']?\Z")
 _Value = TypeVar("_Value")
 _ONE_WORD = re.compile(WORD.encode())
 
@@ -163,9 +164,18 @@ class _Score:
             words = _usual(self.words, self.hits)
             return None if words is None else StampRule(*names, words=words)
         prefix = _usual(self.prefixes, self.hits)
-        if prefix is None or len(prefix) > _PREFIX_BYTES:
-            return StampRule(*names)
-        return StampRule(*names, prefix=prefix.decode("latin-1"))
+        if prefix is not None and len(prefix) <= _PREFIX_BYTES:
+            return StampRule(*names, prefix=prefix.decode("latin-1"))
+        return StampRule(*names, key=_usual_key(self.prefixes, self.hits))
+
+
+def _usual_key(prefixes: Counter[bytes], total: int) -> str:
+    """Return the key with its quotes and colon or equals sign that nearly all prefixes end with, or ""."""
+    keys: Counter[bytes] = Counter()
+    for prefix, count in prefixes.items():
+        match = _KEY_END.search(prefix[-_PREFIX_BYTES:])
+        keys[match[0] if match else b""] += count
+    return (_usual(keys, total) or b"").decode("latin-1")
 
 
 def _usual(counts: Counter[_Value], total: int) -> _Value | None:
@@ -243,6 +253,9 @@ def _level_rule(lines: Sequence[bytes], rules: Sequence[StampRule]) -> LevelRule
         return LevelRule(source, after_stamp=after)
     if words is not None and by_words:
         return LevelRule(source, words=words[0], inner=words[1])
+    keys = Counter(line[: level.start] for line, _, level in alike)
+    if source in {LevelSource.WORD, LevelSource.NUMBER} and (key := _usual_key(keys, len(alike))):
+        return LevelRule(source, key=key)
     # words that stand here and there are parts of messages, unless there are many
     scattered = source is LevelSource.WORD and len(found) < SCATTERED_SHARE * stamped
     return None if scattered else LevelRule(source)

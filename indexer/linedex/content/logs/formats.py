@@ -43,11 +43,13 @@ class TimestampFormat:
         name: its stable name, stored in the sidecar.
         basis: how much of an instant it tells.
         source: the expression of the stamp alone.
+        begins: the bytes that may be its first one.
     """
 
     name: str
     basis: Basis
     source: str
+    begins: bytes = b"0123456789"
 
     @property
     def pattern(self) -> re.Pattern[bytes]:
@@ -68,6 +70,8 @@ class Place:
     source: str
 
 
+_MONTH_LETTERS = b"JFMASOND"
+_WEEKDAY_LETTERS = b"MTWFS"
 _WEEKDAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 _NAME = r"(?P<name>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _YEAR = r"(?P<Y>(?:19|20)\d\d)"
@@ -104,10 +108,21 @@ FORMATS: Final = (
         "ctime",
         Basis.DATED,
         rf"{_WEEKDAY} {_NAME} {{1,2}}{_LOOSE_DAY} {_TIME}{_FRACTION}(?: (?P<z>UTC|GMT)| [A-Z]{{3,4}})? {_YEAR}",
+        _WEEKDAY_LETTERS,
     ),
-    TimestampFormat("rfc822", Basis.DATED, rf"(?:{_WEEKDAY}, )?{_LOOSE_DAY} {_NAME} {_YEAR} {_TIME}{_FRACTION}{_ZONE}"),
+    TimestampFormat(
+        "rfc822",
+        Basis.DATED,
+        rf"(?:{_WEEKDAY}, )?{_LOOSE_DAY} {_NAME} {_YEAR} {_TIME}{_FRACTION}{_ZONE}",
+        b"0123456789" + _WEEKDAY_LETTERS,
+    ),
     TimestampFormat("d-mon-y", Basis.DATED, rf"{_DAY}[-/ ]{_NAME}[-/ ]{_YEAR}[ :T]{_TIME}{_FRACTION}{_ZONE}"),
-    TimestampFormat("rfc3164", Basis.YEARLESS, rf"{_NAME} {{1,2}}{_LOOSE_DAY}(?: {_YEAR})? {_TIME}{_FRACTION}"),
+    TimestampFormat(
+        "rfc3164",
+        Basis.YEARLESS,
+        rf"{_NAME} {{1,2}}{_LOOSE_DAY}(?: {_YEAR})? {_TIME}{_FRACTION}",
+        _MONTH_LETTERS,
+    ),
     TimestampFormat(
         "us-slash",
         Basis.DATED,
@@ -115,7 +130,7 @@ FORMATS: Final = (
         r"(?: ?(?P<half>[AP]M))?",
     ),
     TimestampFormat("eu-dot", Basis.DATED, rf"{_DAY}[.]{_MONTH}[.]{_YEAR} {_TIME}{_FRACTION}"),
-    TimestampFormat("glog", Basis.YEARLESS, rf"[IWEFDV]{_MONTH}{_DAY} {{1,2}}{_TIME}[.](?P<f>\d{{6}})"),
+    TimestampFormat("glog", Basis.YEARLESS, rf"[IWEFDV]{_MONTH}{_DAY} {{1,2}}{_TIME}[.](?P<f>\d{{6}})", b"IWEFDV"),
     TimestampFormat("android", Basis.YEARLESS, rf"{_MONTH}-{_DAY} {_TIME}[.](?P<f>\d{{3,6}})"),
     TimestampFormat("md-dot", Basis.YEARLESS, rf"{_MONTH}[.]{_DAY} {_TIME}"),
     TimestampFormat("md-slash", Basis.YEARLESS, rf"{_MONTH}/{_DAY} {_TIME}{_FRACTION}"),
@@ -123,7 +138,7 @@ FORMATS: Final = (
     TimestampFormat("epoch-us", Basis.EPOCH, r"(?P<e>1\d{15})\b"),
     TimestampFormat("epoch-ms", Basis.EPOCH, r"(?P<e>1\d{12})\b"),
     TimestampFormat("epoch-s", Basis.EPOCH, r"(?P<e>(?:9|1\d)\d{8})(?:[.](?P<f>\d{1,9}))?\b"),
-    TimestampFormat("hex-tai64n", Basis.EPOCH, r"@(?P<tai>40[0-9a-f]{22})\b"),
+    TimestampFormat("hex-tai64n", Basis.EPOCH, r"@(?P<tai>40[0-9a-f]{22})\b", b"@"),
     TimestampFormat("time-only", Basis.TIME_ONLY, rf"{_TIME}{_FRACTION}"),
 )
 FORMAT_NAMES: Final = {found.name: found for found in FORMATS}
@@ -164,6 +179,12 @@ def columns_before(count: int) -> Place:
 @lru_cache(maxsize=1024)
 def _compiled(source: str) -> re.Pattern[bytes]:
     return re.compile(source.encode())
+
+
+@lru_cache(maxsize=64)
+def only_words(count: int) -> re.Pattern[bytes]:
+    """Return the expression of exactly `count` words and what separates them from the next."""
+    return re.compile(f"(?:{WORD}){{{count}}}".encode())
 
 
 def placed(place: Place, stamp: TimestampFormat) -> re.Pattern[bytes]:

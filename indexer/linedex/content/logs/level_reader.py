@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from linedex.content.logs.formats import PRIORITY, WORD
+from linedex.content.logs.formats import HEAD_BYTES, PRIORITY, only_words
 from linedex.content.logs.levels import (
     ANCHORED_WORD,
     LETTERS,
@@ -24,13 +24,15 @@ from linedex.content.logs.levels import (
     Level,
     LevelSource,
     level_at,
+    level_number,
     level_word,
 )
 from linedex.content.logs.stamps import StampRule, Stamps
-from linedex.content.logs.window import Flags, Octets, Places, Window, Words
+from linedex.content.logs.window import DIGITS, Flags, Octets, Places, Window, Words
 
 Levels: TypeAlias = npt.NDArray[np.uint8]
 
+_ANCHORED_NUMBER = re.compile(rb"\d{1,2}(?!\d)")
 _ANCHORED_LETTER = re.compile(rb"(?<=\s)[VDIWEF](?=\s)")
 
 
@@ -43,12 +45,14 @@ class LevelRule:
         after_stamp: bytes between stamp and level, if nearly always the same.
         words: words of the line before it, if nearly always the same number.
         inner: bytes of its own word before it, with `words`.
+        key: the bytes before it, if only they are nearly always the same.
     """
 
     source: LevelSource
     after_stamp: int | None = None
     words: int | None = None
     inner: int = 0
+    key: str = ""
 
     def find(self, text: bytes, start: int, end: int, stamp: tuple[int, int], rule: StampRule) -> FoundLevel | None:
         """Return the level of the line `text[start:end]` whose stamp, read by `rule`, spans `stamp`."""
@@ -56,13 +60,21 @@ class LevelRule:
         if self.after_stamp is not None:
             at = stamp[1] + self.after_stamp
         elif self.words is not None:
-            before = re.compile(f"(?:{WORD}){{{self.words}}}".encode()).match(text, start, end)
+            before = only_words(self.words).match(text, start, end)
             at = None if before is None else before.end() + self.inner
+        elif self.key:
+            key = self.key.encode("latin-1")
+            found = text.find(key, start, min(end, start + HEAD_BYTES))
+            at = None if found < 0 else found + len(key)
         if at is not None:
             if self.source is LevelSource.WORD and (match := ANCHORED_WORD.match(text, at, end)):
                 return FoundLevel(level_word(match[0]), self.source, at, match.end())
             if self.source is LevelSource.LETTER and _ANCHORED_LETTER.match(text, at, end):
                 return FoundLevel(LETTERS[text[at]], self.source, at, at + 1)
+            if self.source is LevelSource.NUMBER and (match := _ANCHORED_NUMBER.match(text, at, end)):
+                level = level_number(int(match[0]))
+                if level is not None:
+                    return FoundLevel(level, self.source, at, match.end())
         return level_at(text, start, end, stamp, rule.format_name, rule.place_name)
 
 
@@ -135,20 +147,27 @@ class LevelReader:
             return np.where(by_priority[used], window.starts + 1, -1)
         if rule.source is LevelSource.LETTER and len(stamp_rules) == 1 and stamp_rules[0].format_name == "glog":
             return stamps.begins
-        if rule.source not in {LevelSource.WORD, LevelSource.LETTER}:
-            return None
+        if rule.source is LevelSource.STATUS:
+            by_status = np.array([stamp.format_name == "clf" for stamp in stamp_rules], np.bool_)
+            return np.where(by_status[used], _statuses(window, stamps.ends), -1)
         if rule.after_stamp is not None:
             return stamps.ends + rule.after_stamp
         if rule.words is not None:
             at = window.after_words(rule.words)
             return np.where(at >= 0, at + rule.inner, -1)
-        return None
+        return window.after_key(rule.key.encode("latin-1")) if rule.key else None
 
     def _at_anchor(self, window: Window, at: Places) -> Levels:
         rule, octets = self.rule, window.octets
-        if rule is not None and rule.source is LevelSource.PRIORITY:
+        if rule is None:
+            return np.full(len(at), Level.NONE, np.uint8)
+        if rule.source is LevelSource.PRIORITY:
             return _priorities_at(octets, at)
-        if rule is not None and rule.source is LevelSource.LETTER:
+        if rule.source is LevelSource.STATUS:
+            return _BY_STATUS[octets[at]]
+        if rule.source is LevelSource.NUMBER:
+            return _numbers_at(octets, at)
+        if rule.source is LevelSource.LETTER:
             letters = _BY_LETTER[octets[at]]
             if rule.after_stamp is None and rule.words is None:
                 return letters
@@ -167,6 +186,34 @@ def _priorities_at(octets: Octets, at: Places) -> Levels:
         value = np.where(ended, value, value * 10 + (byte & 15))
     levels: Levels = _SEVERITY_LEVELS[value & 7]
     return levels
+
+
+def _numbers_at(octets: Octets, at: Places) -> Levels:
+    """Return the level of the number of one or two digits at each place."""
+    first, second, third = (octets[at + ahead] for ahead in range(3))
+    two = DIGITS[second]
+    value = np.where(two, (first & 15).astype(np.int64) * 10 + (second & 15), first & 15)
+    good = DIGITS[first] & ~(two & DIGITS[third])
+    return np.where(good, _BY_NUMBER[value % 100], np.uint8(Level.NONE))
+
+
+def _statuses(window: Window, stamp_ends: Places) -> Places:
+    """Return the HTTP status behind the quoted request that follows each stamp; -1 where it is not plain to see."""
+    octets = window.octets
+    none: Places = np.full(len(stamp_ends), -1, np.int64)
+    quotes: Places = np.flatnonzero(octets[: window.size] == ord('"')).astype(np.int64, copy=False)
+    opening = stamp_ends + 2
+    bracket = (octets[stamp_ends] == ord("]")) & (octets[stamp_ends + 1] == 0x20) & (octets[opening] == ord('"'))
+    if not len(quotes):
+        return none
+    at = np.searchsorted(quotes, opening, side="right")
+    closing = quotes[np.minimum(at, len(quotes) - 1)]
+    good = bracket & (at < len(quotes)) & (closing + 4 < window.ends) & (closing - opening <= _REQUEST_BYTES)
+    # an escaped quote does not close; one after an escaped backslash does, and is left to the expression
+    good &= octets[closing - 1] != ord("\\")
+    good &= (octets[closing + 1] == 0x20) & DIGITS[octets[closing + 3]] & DIGITS[octets[closing + 4]]
+    good &= ~DIGITS[octets[closing + 5]]
+    return np.where(good, closing + 2, none)
 
 
 def _words_at(window: Window, at: Places) -> Levels:
@@ -244,4 +291,11 @@ _BLANK_INSIDE[ord("\n")] = False
 _BY_LETTER: Final = np.full(256, Level.NONE, np.uint8)
 for _letter, _level in LETTERS.items():
     _BY_LETTER[_letter] = _level
+_BY_STATUS: Final = np.full(256, Level.NONE, np.uint8)
+for _first, _level in zip(b"12345", (Level.INFO, Level.INFO, Level.INFO, Level.WARN, Level.ERROR), strict=True):
+    _BY_STATUS[_first] = _level
+_BY_NUMBER: Final = np.array(
+    [Level.NONE if (_told := level_number(_number)) is None else _told for _number in range(100)], np.uint8
+)
+_REQUEST_BYTES: Final = 4096
 _SEVERITY_LEVELS: Final = np.array(SEVERITIES, np.uint8)

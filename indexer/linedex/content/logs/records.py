@@ -18,16 +18,20 @@ from linedex.content.logs.detection import LogRule
 from linedex.content.logs.instants import NO_INSTANT, Instants
 from linedex.content.logs.level_reader import LevelReader, Levels
 from linedex.content.logs.levels import Level
-from linedex.content.logs.stamps import StampReader, Stamps
+from linedex.content.logs.stamps import WORTH_A_PASS, StampReader, Stamps
 from linedex.content.logs.window import Flags, Places, Window
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How far a record reaches past its first line."""
+    """Bounds of reading records."""
 
     lines: int = 1000
+    """Lines of one record."""
     bytes: int = 64 << 10
+    """... and its bytes."""
+    pass_lines: int = WORTH_A_PASS
+    """Fewer lines than this are read one by one."""
 
 
 DEFAULT_BOUNDS: Final = Bounds()
@@ -101,12 +105,12 @@ class RecordReader:
     Args:
         rule: how its lines are read.
         zone: of stamps that name none.
-        bounds: how far a record reaches.
+        bounds: how far a record reaches, and the like.
     """
 
     def __init__(self, rule: LogRule, zone: tzinfo = UTC, bounds: Bounds = DEFAULT_BOUNDS) -> None:
         self.rule = rule
-        self._stamps = [StampReader(stamps) for stamps in rule.stamps]
+        self._stamps = [StampReader(stamps, bounds.pass_lines) for stamps in rule.stamps]
         self._levels = LevelReader(rule.level)
         self._clock = Clock(rule.basis, zone)
         self._second = rule.stamps[-1].basis

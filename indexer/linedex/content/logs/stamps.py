@@ -7,19 +7,21 @@ first one at the rule's kind of place. Lines that vectors do not settle are read
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Final, TypeAlias
 
 import numpy as np
 
 from linedex.content.logs.formats import (
     FORMAT_NAMES,
     HEAD,
+    HEAD_BYTES,
     OPENING,
     PLACE_NAMES,
     PRIORITY,
     Basis,
-    Place,
     TimestampFormat,
     columns_before,
     match_stamp,
@@ -30,8 +32,10 @@ from linedex.content.logs.instants import NO_INSTANT, Instants, read_wall
 from linedex.content.logs.layouts import Layout
 from linedex.content.logs.window import DIGITS, WORD_BYTES, Flags, Places, Window
 
-_LAYOUTS: Final = 8
-"""Written forms that are kept for one rule; further ones are read line by line."""
+_LAYOUTS: Final = 32
+"""Written forms that are kept for one rule; further ones are read line by line. HealthApp has 24."""
+WORTH_A_PASS: Final = 24
+Matcher: TypeAlias = Callable[[bytes, int, int], "re.Match[bytes] | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,7 @@ class StampRule:
         column: the byte of a line at which nearly all stamps stand, if it is one.
         words: how many words stand before nearly all stamps, if it is one number.
         prefix: the very bytes before nearly all stamps, if they are the same (places with a key).
+        key: the last of these bytes, if only they are the same.
     """
 
     format_name: str
@@ -51,6 +56,7 @@ class StampRule:
     column: int | None = None
     words: int | None = None
     prefix: str = ""
+    key: str = ""
 
     @property
     def stamp_format(self) -> TimestampFormat:
@@ -62,19 +68,35 @@ class StampRule:
         """How much of an instant its stamps tell."""
         return self.stamp_format.basis
 
-    @property
-    def anchor(self) -> Place | None:
-        """The place that is tried before the general one."""
-        if self.column is not None:
-            return columns_before(self.column)
-        return None if self.words is None else words_before(self.words)
-
     def match(self, text: bytes, start: int, end: int) -> re.Match[bytes] | None:
         """Return the stamp of the line `text[start:end]`."""
-        found = None
-        if (anchor := self.anchor) is not None:
-            found = match_stamp(placed(anchor, self.stamp_format), text, start, end)
-        return found or match_stamp(placed(PLACE_NAMES[self.place_name], self.stamp_format), text, start, end)
+        return self.matcher()(text, start, end)
+
+    def matcher(self) -> Matcher:
+        """Return `match`, prepared for many lines."""
+        general = placed(PLACE_NAMES[self.place_name], self.stamp_format)
+        if self.key:
+            return self._by_key(self.key.encode("latin-1"), general)
+        if self.column is not None:
+            anchored = placed(columns_before(self.column), self.stamp_format)
+        elif self.words is not None:
+            anchored = placed(words_before(self.words), self.stamp_format)
+        else:
+            return partial(match_stamp, general)
+        return lambda text, start, end: (
+            match_stamp(anchored, text, start, end) or match_stamp(general, text, start, end)
+        )
+
+    def _by_key(self, key: bytes, general: re.Pattern[bytes]) -> Matcher:
+        alone = placed(columns_before(0), self.stamp_format)
+
+        def match(text: bytes, start: int, end: int) -> re.Match[bytes] | None:
+            limit = min(end, start + HEAD_BYTES)
+            at = text.find(key, start, limit)
+            found = alone.match(text, at + len(key), limit) if at >= 0 else None
+            return found or general.match(text, start, limit)
+
+        return match
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +131,20 @@ class Stamps:
 
 
 class StampReader:
-    """Reads the stamps of one rule; learns their written forms as it goes, which changes its speed and nothing else."""
+    """Reads the stamps of one rule; learns their written forms as it goes, which changes its speed and nothing else.
 
-    def __init__(self, rule: StampRule) -> None:
+    Args:
+        rule: where the stamps stand.
+        worth_a_pass: with fewer lines left than this they are read one by one: a pass of vectors costs as much.
+    """
+
+    def __init__(self, rule: StampRule, worth_a_pass: int = WORTH_A_PASS) -> None:
         self.rule = rule
+        self._worth_a_pass = worth_a_pass
+        self._match = rule.matcher()
         self._layouts: dict[bytes, Layout] = {}
+        self._begins: Flags = np.zeros(256, np.bool_)
+        self._begins[list(rule.stamp_format.begins)] = True
 
     def read(self, window: Window) -> Stamps:
         """Return the stamps of a window's lines."""
@@ -141,7 +172,7 @@ class StampReader:
 
     def _apply(self, layout: Layout, window: Window, places: Places, stamps: Stamps) -> None:
         open_lines = np.flatnonzero(~stamps.found & (places >= 0))
-        if not len(open_lines):
+        if len(open_lines) < self._worth_a_pass:
             return
         at = places[open_lines]
         good, walls, absolute = layout.read(window, at)
@@ -161,10 +192,11 @@ class StampReader:
 
     def _one_by_one(self, window: Window, places: Places, stamps: Stamps) -> None:
         rule, text = self.rule, window.text
-        patterns = [placed(PLACE_NAMES[rule.place_name], rule.stamp_format)]
-        if (anchor := rule.anchor) is not None:
-            patterns.insert(0, placed(anchor, rule.stamp_format))
-        lines = np.flatnonzero(~stamps.found)
+        left: Flags = ~stamps.found
+        if rule.place_name == HEAD.name:
+            # lines of stack traces are many, and their first byte tells them
+            left &= self._begins[window.octets[places]]
+        lines = np.flatnonzero(left)
         for line, start, end, place in zip(
             lines.tolist(),
             window.starts[lines].tolist(),
@@ -172,13 +204,9 @@ class StampReader:
             places[lines].tolist(),
             strict=True,
         ):
-            for pattern in patterns:
-                if (match := match_stamp(pattern, text, start, end)) is not None:
-                    break
-            else:
-                continue
-            wall = read_wall(match, rule.basis)
-            if wall is None:
+            match = self._match(text, start, end)
+            wall = None if match is None else read_wall(match, rule.basis)
+            if match is None or wall is None:
                 continue
             begin, stop = match.span("stamp")
             stamps.found[line] = True
@@ -206,6 +234,8 @@ class StampReader:
             return _after_priority(window)
         if rule.prefix:
             return self._after_prefix(window)
+        if rule.key:
+            return window.after_key(rule.key.encode("latin-1"))
         return np.full(len(starts), -1, np.int64)
 
     def _after_prefix(self, window: Window) -> Places:

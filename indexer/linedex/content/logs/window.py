@@ -5,6 +5,7 @@ Promise: a gather at any place from a line's start to its end is in bounds; past
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import TypeAlias
 
@@ -90,6 +91,17 @@ class Window:
         at = np.searchsorted(found, self.starts, side="right") + (count - 1)
         place = found[np.minimum(at, len(found) - 1)]
         good = (at < len(found)) & (place < self.ends) & ~SEPARATORS[self.octets[self.starts]]
+        return np.where(good, place, none)
+
+    def after_key(self, key: bytes) -> Places:
+        """Return the byte after the first `key` in the head of each line; -1 where there is none."""
+        none: Places = np.full(len(self), -1, np.int64)
+        found: Places = np.array([match.start() for match in re.finditer(re.escape(key), self.text)], np.int64)
+        if not len(found) or not len(self):
+            return none
+        at = np.searchsorted(found, self.starts)
+        place = found[np.minimum(at, len(found) - 1)] + len(key)
+        good = (at < len(found)) & (place <= np.minimum(self.ends, self.starts + HEAD_BYTES))
         return np.where(good, place, none)
 
 

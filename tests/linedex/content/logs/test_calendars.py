@@ -40,7 +40,7 @@ def steady_logs(draw: st.DrawFn) -> list[datetime]:
 
 
 @given(steady_logs(), st.integers(0, 40), st.integers(-86_000, 300 * 86_400))
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_years_left_out_are_found_again(moments: list[datetime], cut: int, idle: int) -> None:
     lines = [f"{moment:%b %d %H:%M:%S} host x\n" for moment in moments]
     values = stored(SYSLOG, lines, cut=min(cut, len(lines)))

@@ -79,19 +79,54 @@ RULES = st.sampled_from(
 
 
 @given(RULES, st.lists(st.tuples(EDGES, WORDS, EDGES, WORDS), min_size=1, max_size=20))
-@settings(max_examples=400)
+@settings(max_examples=150)
 def test_vectors_tell_the_level_that_the_expressions_tell(
     rule: LevelRule, parts: list[tuple[str, str, str, str]]
 ) -> None:
     text = "".join(f"2026-03-04 05:06:07{''.join(part)}\n" for part in parts).encode()
+    agree(rule, StampRule("iso8601", "head"), text)
+
+
+def agree(rule: LevelRule, stamp_rule: StampRule, text: bytes) -> None:
+    """Compare the levels of a window with those of its lines one by one."""
     window = Window(text)
-    stamp_rule = StampRule("iso8601", "head")
     stamps = StampReader(stamp_rule).read(window)
     found = LevelReader(rule).read(window, stamps, [stamp_rule], np.zeros(len(window), np.uint8))
     for line, (start, end) in enumerate(zip(window.starts.tolist(), window.ends.tolist(), strict=True)):
+        if not stamps.found[line]:
+            continue
         one = rule.find(text, start, end, (int(stamps.begins[line]), int(stamps.ends[line])), stamp_rule)
         assert found.levels[line] == (Level.NONE if one is None else one.level)
         assert found.at[line] == (-1 if one is None else one.start)
+
+
+REQUESTS = st.sampled_from(["GET / HTTP/1.1", "", 'GET /\\"x', "\\\\", 'a"b', "\\x16\\x03", "-"])
+STATUSES = st.sampled_from(["200", "404", "503", "600", "50", "2000", "-", "100"])
+ENDS = st.sampled_from(["", " 5", ' 5 "-" "agent"', "x"])
+
+
+@given(st.lists(st.tuples(st.sampled_from(["] ", " ", "]"]), REQUESTS, STATUSES, ENDS), min_size=1, max_size=20))
+@settings(max_examples=120)
+def test_vectors_tell_the_status_that_the_expression_tells(parts: list[tuple[str, str, str, str]]) -> None:
+    text = "".join(
+        f'10.0.0.1 - - [04/Mar/2026:05:06:07 +0100{gap}"{request}" {status}{end}\n'
+        for gap, request, status, end in parts
+    ).encode()
+    agree(LevelRule(LevelSource.STATUS), StampRule("clf", "words", words=3), text)
+
+
+NUMBERS = st.sampled_from(["30", "3", "60", "70", "9", "300", "-1", "x", '"info"', '"ERROR"', '"iNFO"', "7"])
+
+
+@given(st.lists(st.tuples(st.sampled_from(["level", "severity", "lvl"]), NUMBERS, NUMBERS), min_size=1, max_size=20))
+@settings(max_examples=120)
+def test_vectors_tell_the_keyed_level_that_the_expressions_tell(parts: list[tuple[str, str, str]]) -> None:
+    text = "".join(
+        f'{{"{key}":{first},"level":{second},"time":1772600767891,"x":1}}\n' for key, first, second in parts
+    ).encode()
+    stamp_rule = StampRule("epoch-ms", "json", key='"time":')
+    agree(LevelRule(LevelSource.NUMBER, key='"level":'), stamp_rule, text)
+    agree(LevelRule(LevelSource.WORD, key='"level":"'), stamp_rule, text)
 
 
 @given(st.lists(st.integers(0, 191), min_size=1, max_size=20))

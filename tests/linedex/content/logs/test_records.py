@@ -20,6 +20,7 @@ from linedex.content.logs.templates.miner import TemplateMiner, merge_counts
 from linedex.content.logs.window import Window
 
 RULE = LogRule((StampRule("iso8601", "head"),), LevelRule(LevelSource.WORD, after_stamp=1))
+VECTORS = Bounds(pass_lines=1)
 START = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 LEVELS = ["DEBUG", "INFO", "WARN", "ERROR"]
 
@@ -72,7 +73,7 @@ def logs(draw: st.DrawFn) -> bytes:
     return (text + "\n" if lines and draw(st.booleans()) else text).encode()
 
 
-def analyse(text: bytes, cuts: list[int], bounds: Bounds = Bounds()) -> list[BlockFacts]:  # noqa: B008
+def analyse(text: bytes, cuts: list[int], bounds: Bounds = VECTORS) -> list[BlockFacts]:
     analyser = LogAnalyser(RULE, TemplateMiner(), bounds=bounds)
     places = [0, *sorted({cut for cut in cuts if 0 < cut < len(text)}), len(text)]
     facts: list[BlockFacts] = []
@@ -85,9 +86,9 @@ def analyse(text: bytes, cuts: list[int], bounds: Bounds = Bounds()) -> list[Blo
 
 
 @given(logs())
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_each_line_has_the_instant_and_level_of_its_record(text: bytes) -> None:
-    records = RecordReader(RULE).read(Window(text))
+    records = RecordReader(RULE, bounds=VECTORS).read(Window(text))
     plain = read_plainly(text)
     assert records.heads.tolist() == [line.head for line in plain]
     assert records.instants.tolist() == [NO_INSTANT if line.instant is None else line.instant for line in plain]
@@ -95,7 +96,7 @@ def test_each_line_has_the_instant_and_level_of_its_record(text: bytes) -> None:
 
 
 @given(logs(), st.lists(st.integers(0, 2000), max_size=8))
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_cells_are_a_count_line_by_line_wherever_the_file_is_cut(text: bytes, cuts: list[int]) -> None:
     cells = merge_cells(facts.cells for facts in analyse(text, cuts))
     expected = Counter(
@@ -110,7 +111,7 @@ def test_cells_are_a_count_line_by_line_wherever_the_file_is_cut(text: bytes, cu
 def test_cuts_change_no_sum(text: bytes, cuts: list[int], lines: int, size: int, at_line_ends: bool) -> None:
     if at_line_ends:
         cuts = [text.find(b"\n", cut) + 1 for cut in cuts]
-    bounds = Bounds(lines, size)
+    bounds = Bounds(lines, size, pass_lines=1)
     whole = analyse(text, [], bounds)
     parts = analyse(text, cuts, bounds)
 
@@ -139,7 +140,7 @@ def test_cuts_change_no_sum(text: bytes, cuts: list[int], lines: int, size: int,
 def test_a_window_read_with_its_carry_tells_what_the_whole_file_tells(text: bytes, cut: int) -> None:
     cut = text.find(b"\n", cut) + 1 or len(text)
     whole = RecordReader(RULE).read(Window(text))
-    reader = RecordReader(RULE)
+    reader = RecordReader(RULE, bounds=VECTORS)
     first = reader.read(Window(text[:cut]))
     second = reader.read(Window(text[cut:]), first.carry)
     assert first.instants.tolist() + second.instants.tolist() == whole.instants.tolist()

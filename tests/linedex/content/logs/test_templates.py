@@ -59,7 +59,7 @@ MESSAGES = st.lists(
 
 
 @given(MESSAGES)
-@settings(max_examples=300)
+@settings(max_examples=120)
 def test_hashes_are_one_to_one_with_shapes(lines: list[bytes]) -> None:
     by_hash: defaultdict[int, set[tuple[object, ...]]] = defaultdict(set)
     by_shape: defaultdict[tuple[object, ...], set[int]] = defaultdict(set)
