@@ -22,7 +22,8 @@ from linedex_server.edit.text import UNDECODED, decoded, encoded, unit_of
 
 LINE_ENDS: Final = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
 _ENDS: Final = {Newline.LF: "\n", Newline.CRLF: "\r\n", Newline.CR: "\r"}
-_MARKABLE: Final = frozenset({"utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "gb18030"})
+MARKABLE: Final = frozenset({"utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "gb18030"})
+"""Encodings that have a byte order mark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ def demand_mark(encoding: str) -> bytes:
     Raises:
         BadArgument: it has none.
     """
-    if encoding not in _MARKABLE:
+    if encoding not in MARKABLE:
         raise BadArgument(
             f"There is no byte order mark in {encoding}.",
             "Leave `bom` at preserve, or name utf-8, utf-16-le, utf-16-be, utf-32-le, utf-32-be or gb18030.",
@@ -97,7 +98,7 @@ def converted(document: Document, splices: Sequence[Splice], wanted: Wanted) -> 
     if wanted.encoding is not None:
         content = _encoded_anew(content, encoding, wanted.encoding)
         encoding = wanted.encoding if _changes_encoding(document, wanted) else encoding
-    if marked and (wanted.mark or encoding in _MARKABLE):
+    if marked and (wanted.mark or encoding in MARKABLE):
         content = demand_mark(encoding) + content
     return _difference(former, content)
 
@@ -111,7 +112,7 @@ def _changes_encoding(document: Document, wanted: Wanted) -> bool:
 
 def _present_mark(document: Document) -> bytes:
     encoding = document.format.encoding
-    if document.format.bom or encoding not in _MARKABLE:
+    if document.format.bom or encoding not in MARKABLE:
         return document.read(0, document.format.bom)
     # detection leaves the mark of GB18030 to the text
     mark = demand_mark(encoding)

@@ -19,8 +19,10 @@ Edits = list[tuple[Text, list[TextChange]]]
 
 def in_order(document: Document, edits: Iterable[tuple[Text, Sequence[TextChange]]]) -> Edits:
     """Return edits by their place, those of lines in common as one; insertions at one place stay in the order given."""
+    given = ((text, list(changes)) for text, changes in edits if changes)
+    own = given if document.fits else (_own_lines(text, changes) for text, changes in given)
     found: Edits = []
-    for text, changes in sorted((edit for edit in edits if edit[1]), key=lambda edit: (edit[0].start, edit[0].end)):
+    for text, changes in sorted(own, key=lambda edit: (edit[0].start, edit[0].end)):
         if found and text.start < found[-1][0].end:
             before, others = found.pop()
             if text.end > before.end:
@@ -30,8 +32,16 @@ def in_order(document: Document, edits: Iterable[tuple[Text, Sequence[TextChange
                 joined = before
             found.append((joined, others + _moved(changes, joined.line_start(text.first_line))))
         else:
-            found.append((text, list(changes)))
+            found.append((text, changes))
     return [(text, sorted(changes, key=lambda one: (one.start, one.end))) for text, changes in found]
+
+
+def _own_lines(text: Text, changes: list[TextChange]) -> tuple[Text, list[TextChange]]:
+    """Return changes with the lines that they touch only."""
+    last = text.first_line + text.lines - 1
+    first = min(last, text.line_at(min(one.start for one in changes)))
+    end = min(last, text.line_at(max(max(one.start, one.end - 1) for one in changes)))
+    return text.part(first, end), _moved(changes, -text.line_start(first))
 
 
 def reaches_end(document: Document, edits: Edits) -> bool:

@@ -135,6 +135,8 @@ class Text:
         text = decoded(raw, text_format.encoding)
         self.text = text.replace("\r" if text_format.newline is Newline.CR else "\r\n", "\n")
         self._ends = LineEnds.of(text_format)
+        # what was asked for last: callers go through a text from its beginning to its end
+        self._known_row = (0, 0, 0)
         self._known = (0, 0)
         self._column_bytes: tuple[int, list[int]] = (-1, [])
 
@@ -183,7 +185,6 @@ class Text:
         point, byte = int(self._points[row]), int(self._starts[row])
         if self._by_table:
             return self.start + byte + self._columns(row)[offset - point]
-        # callers go through a text from its beginning to its end: what was known last saves going from the line's start
         if point <= self._known[0] <= offset:
             point, byte = self._known
         byte += self._width(self.text[point:offset])
@@ -231,7 +232,13 @@ class Text:
         return np.concatenate(found)
 
     def _row(self, offset: int) -> int:
-        return int(np.searchsorted(self._points, offset, side="right")) - 1
+        row, low, high = self._known_row
+        if not low <= offset < high:
+            row = int(self._points.searchsorted(offset, side="right")) - 1
+            low = int(self._points[row])
+            high = int(self._points[row + 1]) if row + 1 < len(self._points) else len(self.text) + 1
+            self._known_row = (row, low, high)
+        return row
 
     def _width(self, piece: str) -> int:
         """Return the bytes of a piece of one line, its line end left out."""

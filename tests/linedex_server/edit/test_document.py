@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.linedex_server.edit.texts import File, document_of, files
+from tests.linedex_server.edit.texts import File, document_of, files, unhurried
 
 from linedex.errors import BinaryFile, LineOutOfRange
 from linedex_server.edit.errors import TooLarge
@@ -21,6 +21,7 @@ def plain(text: str) -> str:
     return "".join("?" if "\udc00" <= point <= "\udcff" else point for point in text)
 
 
+@unhurried
 @given(files(most=60), st.data())
 def test_lines_of_a_file_too_large_to_hold_are_those_that_it_has(file: File, data: st.DataObject) -> None:
     lines, size = lines_of(file), len(file.content)
@@ -42,6 +43,7 @@ def test_lines_of_a_file_too_large_to_hold_are_those_that_it_has(file: File, dat
     assert document.lines_at(found.end - 1, found.end).first_line == last
 
 
+@unhurried
 @given(files(most=60), st.integers(0, 4), st.integers(1, 40))
 def test_windows_hold_every_run_of_lines_that_was_asked_for(file: File, overlap: int, window_bytes: int) -> None:
     lines = lines_of(file)
@@ -57,6 +59,7 @@ def test_windows_hold_every_run_of_lines_that_was_asked_for(file: File, overlap:
     assert not lines or windows[-1].end == len(file.content)
 
 
+@unhurried
 @given(st.binary(max_size=60), st.integers(0, 5), st.integers(1, 20))
 def test_raw_windows_hold_every_run_of_bytes_that_was_asked_for(raw: bytes, overlap: int, window_bytes: int) -> None:
     document = document_of(b"\xef\xbb\xbf" + raw, document_of(b"\xef\xbb\xbfa").format, window_bytes=window_bytes)
@@ -113,6 +116,7 @@ def test_the_dominant_line_end_is_the_most_frequent(content: bytes, dominant: st
     assert document_of(content, whole_bytes=len(content) - 1, window_bytes=4).dominant == dominant
 
 
+@unhurried
 @given(files(strays=False, doubles=False), st.data())
 def test_bytes_that_are_found_are_text_that_is_found_where_the_document_says_so(
     file: File, data: st.DataObject

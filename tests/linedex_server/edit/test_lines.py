@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.linedex_server.edit.texts import document_of
+from tests.linedex_server.edit.texts import document_of, unhurried
 
 from linedex.errors import BadArgument
 from linedex_server.edit.errors import Conflict
@@ -56,6 +56,7 @@ def test_line_1_of_an_empty_file_is_inserted_before_line_1(new: str) -> None:
     assert edited(b"", LineEdit(1, new, 0)) == new.encode()
 
 
+@unhurried
 @given(st.lists(st.sampled_from(["", "a", "bb"]), min_size=1, max_size=6), st.booleans(), st.data())
 def test_both_forms_of_new_text_do_the_same(old: list[str], final: bool, data: st.DataObject) -> None:
     content = ("\n".join([*old, ""]) if final else "\n".join([*old, "z"])).encode()

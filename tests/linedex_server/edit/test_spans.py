@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.linedex_server.edit.texts import document_of
+from tests.linedex_server.edit.texts import document_of, unhurried
 
 from linedex.errors import BadArgument
 from linedex_server.edit.errors import Conflict
@@ -17,6 +17,7 @@ def edited(content: bytes, *edits: SpanEdit, style: Style = AS_EDITED, large: bo
     return applied(content, splices(document, spans(document, edits).edits, style))
 
 
+@unhurried
 @given(st.text(alphabet="ab\n漢\U0001f600", min_size=1, max_size=30), st.data())
 def test_offsets_are_those_of_python_strings(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text)))

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.linedex_server.edit.texts import ALPHABETS, ENDS, MARKS, File, document_of, files
+from tests.linedex_server.edit.texts import ALPHABETS, ENDS, MARKS, File, document_of, files, unhurried
 
 from linedex.errors import BadArgument
 from linedex.model import Newline
@@ -49,6 +49,7 @@ def left_after(rest: bytes, new: str, ends: tuple[str, ...], encoding: str) -> b
     return rest
 
 
+@unhurried
 @given(edits())
 def test_only_what_was_asked_for_is_changed(case: tuple[File, list[TextChange]]) -> None:
     file, changes = case
@@ -68,6 +69,7 @@ def test_only_what_was_asked_for_is_changed(case: tuple[File, list[TextChange]])
     assert len(result) == len(content) + sum(splice.delta for splice in made)
 
 
+@unhurried
 @given(edits(), st.sampled_from([AS_EDITED, Style()]))
 def test_the_changes_of_a_large_file_are_those_of_a_small_one(
     case: tuple[File, list[TextChange]], style: Style
@@ -96,6 +98,7 @@ def test_the_changes_of_a_large_file_are_those_of_a_small_one(
     )
 
 
+@unhurried
 @given(edits(), st.sampled_from(["preserve", "add", "remove"]))
 def test_the_final_newline_is_kept_added_or_taken_away(case: tuple[File, list[TextChange]], wanted: str) -> None:
     file, changes = case

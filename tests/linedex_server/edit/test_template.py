@@ -5,6 +5,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.linedex_server.edit.texts import unhurried
 
 from linedex.errors import BadArgument
 from linedex_server.edit.template import parsed
@@ -54,6 +55,7 @@ def test_what_stands_for_nothing_is_refused_by_name(replacement: str, words: str
         expanded(replacement)
 
 
+@unhurried
 @given(st.text(alphabet="\\12gn<>0te&$ ", max_size=12))
 def test_what_python_takes_too_means_the_same(replacement: str) -> None:
     match = re.match("(o)(t)", "ot")

@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.linedex_server.edit.texts import ALPHABETS, DOUBLES, File, files
+from tests.linedex_server.edit.texts import ALPHABETS, DOUBLES, File, files, unhurried
 
 from linedex.errors import BadArgument
 from linedex.model import Newline, TextFormat
@@ -25,12 +25,14 @@ def whole(file: File) -> Text:
     return file.document().whole
 
 
+@unhurried
 @given(files())
 def test_the_text_is_what_the_file_says_with_one_code_point_for_each_stray_byte(file: File) -> None:
     said = re.sub("[\udc00-\udcff]", "?", whole(file).text)
     assert said == "".join(point for _, point in file.model)
 
 
+@unhurried
 @given(files())
 def test_every_code_point_is_at_its_byte(file: File) -> None:
     text, at = whole(file), file.format.bom
@@ -42,6 +44,7 @@ def test_every_code_point_is_at_its_byte(file: File) -> None:
     assert not text.divides(len(file.model))
 
 
+@unhurried
 @given(files(), st.data())
 def test_places_may_be_asked_for_in_any_order(file: File, data: st.DataObject) -> None:
     text = whole(file)
@@ -49,6 +52,7 @@ def test_places_may_be_asked_for_in_any_order(file: File, data: st.DataObject) -
         assert text.byte_at(offset) == file.format.bom + sum(len(raw) for raw, _ in file.model[:offset])
 
 
+@unhurried
 @given(files())
 def test_lines_are_counted_found_and_know_their_ends(file: File) -> None:
     text = whole(file)
@@ -64,6 +68,7 @@ def test_lines_are_counted_found_and_know_their_ends(file: File) -> None:
         start += len(line) + 1
 
 
+@unhurried
 @given(files(), st.data())
 def test_a_part_is_the_same_lines_at_the_same_bytes(file: File, data: st.DataObject) -> None:
     text = whole(file)
@@ -79,6 +84,7 @@ def test_a_part_is_the_same_lines_at_the_same_bytes(file: File, data: st.DataObj
     assert part.line_at(0) == first
 
 
+@unhurried
 @given(st.sampled_from(sorted({*ALPHABETS, *LEGACY})), st.binary(max_size=30))
 def test_any_bytes_in_any_encoding_come_back_from_their_code_points(encoding: str, raw: bytes) -> None:
     text = Text(raw, TextFormat(encoding, 0, Newline.LF), start=7, first_line=1)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from linedex.model import Newline, TextFormat
 from linedex_server.edit.document import Document
 
+unhurried = settings(deadline=None)
+"""Examples may take as long as a busy machine needs."""
 ALPHABETS = {
     "utf-8": "ab \t\r\x0b\u0085\u2028éß€漢\U0001f600",
     "utf-16-le": "ab \t\ré€漢\U0001f600\u0a0a\u0d0d",
@@ -112,6 +115,14 @@ def document_of(
         whole_bytes=whole_bytes,
         window_bytes=window_bytes,
     )
+
+
+def padded(content: bytes, *, large: bool) -> tuple[bytes, Document]:
+    """Return bytes with lines behind them, and their document; `large`: one that is not held whole."""
+    if not large:
+        return content, document_of(content)
+    content += (b"=" * 20 + (b"\r\n" if b"\r\n" in content else b"\n")) * 20
+    return content, document_of(content, whole_bytes=len(content) - 1, window_bytes=8)
 
 
 @st.composite
