@@ -22,7 +22,7 @@ from pathlib import Path
 
 from common import REPOSITORY, write_result
 
-from linedex.answers import SearchRequest
+from linedex.answers import Phase, SearchRequest
 from linedex.build.contents import contents
 from linedex.index import Index
 from linedex.limits import Limits
@@ -166,6 +166,39 @@ def idle(root: Path, seconds: float) -> dict[str, object]:
         }
 
 
+def renamed(files: int) -> dict[str, object]:
+    """Rename a folder of so many files, then each of some of them, and return what that cost."""
+    with tempfile.TemporaryDirectory() as base:
+        root = Path(base) / "root"
+        for at in range(files):
+            folder = root / "before" / f"d{at // 500}"
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"f{at}.py").write_text(f"def number_{at}():\n    return {at}\n" * 20)
+        with Index(root, Path(base) / "state" / "index.db", _LIMITS) as index:
+            index.start()
+            index.wait()
+            text = index.status().progress[Phase.TEXT]
+            took: dict[str, object] = {"files": files}
+            for name, rename in (
+                ("folder", lambda: (root / "before").rename(root / "after")),
+                ("a_thousand_files", lambda: [path.rename(path.with_suffix(".txt")) for path in some_files(root)]),
+            ):
+                rename()
+                began = time.perf_counter()
+                index.refresh()
+                seen = time.perf_counter()
+                index.wait()
+                took[f"{name}_barrier_ms"] = round(1000 * (seen - began), 1)
+                took[f"{name}_indexed_after_ms"] = round(1000 * (time.perf_counter() - began), 1)
+            took["files_read_again"] = index.status().progress[Phase.TEXT].done_files - text.done_files
+            return took
+
+
+def some_files(root: Path) -> list[Path]:
+    """Return a thousand files below a folder."""
+    return sorted(root.rglob("*.py"))[:1_000]
+
+
 def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -173,6 +206,7 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=800, help="files of the tree to begin with")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--idle", type=Path, help="a folder to watch doing nothing")
+    parser.add_argument("--renamed", type=int, default=0, help="files of a folder that is renamed")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--write", action="store_true", help="keep the result below docs/benchmarks")
     asked = parser.parse_args()
@@ -195,6 +229,8 @@ def main() -> None:
                 "seconds": round(time.monotonic() - began),
                 "equals_fresh": trial.equals_fresh(),
             }
+    if asked.renamed:
+        result["renamed"] = renamed(asked.renamed)
     if asked.idle:
         result["idle"] = idle(asked.idle, asked.seconds)
     lines = "\n".join(f"- {name}: {value}" for name, value in result.items())

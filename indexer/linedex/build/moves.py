@@ -16,7 +16,8 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import apsw
 import numpy as np
@@ -41,12 +42,22 @@ _EDGE_SPELLED = 4 * _EDGE
 """Bytes of a file that spell so many of UTF-8, at least."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """A row, by its place, and the file that seems to be its own under another name."""
+class _Known(NamedTuple):
+    """A row that may belong to another name by now."""
 
     place: int
     file: int
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+
+
+class _Pair(NamedTuple):
+    """A row, and the file that seems to be its own under another name."""
+
+    known: _Known
     row: FileRow
 
 
@@ -76,7 +87,7 @@ def find_moves(
     same: list[_Pair] = []
     renamed: list[_Pair] = []
     for pair in pairs:
-        known, now = catalogue.fingerprint(pair.place), pair.row.stat
+        known, now = pair.known, pair.row.stat
         if (known.size, known.mtime_ns) != (now.size, now.mtime_ns):
             grown.append(pair)
         elif known.ctime_ns == now.ctime_ns and _named_alike(catalogue, pair):
@@ -91,9 +102,11 @@ def find_moves(
         if text is not None:
             kept.append(text)
             same.append(pair)
-    files = {pair.file: pair for pair in (*same, *grown)}
+    files = {pair.known.file: pair for pair in (*same, *grown)}
     found = _without(catalogue, found, files)
-    found = replace(found, changed=(*found.changed, *((pair.file, pair.row.stat, pair.row.seen_ns) for pair in grown)))
+    found = replace(
+        found, changed=(*found.changed, *((pair.known.file, pair.row.stat, pair.row.seen_ns) for pair in grown))
+    )
     folders = _folder_moves(catalogue, found, files.values())
     moved_to = {key for _, key in folders}
     moved = {folder for folder, _ in folders}
@@ -107,47 +120,50 @@ def find_moves(
 
 def _pairs(catalogue: Catalogue, found: Difference) -> Iterator[_Pair]:
     """Yield rows whose inode stands under another name now."""
-    facts = catalogue.facts
     now = {file: (stat, seen) for file, stat, seen in found.changed}
-    rows: dict[tuple[int, int], list[int]] = {}
+    waiting: dict[tuple[int, int], list[_Known]] = {}
     targets = list(found.files)
-    for place in catalogue.places(np.array([*found.gone, *now], np.int64)).tolist():
-        row = facts[place]
-        inode = int(row["inode"])
-        stands = now.get(int(row["id"]))
+    for known, usable in _rows(catalogue, [*found.gone, *now]):
+        stands = now.get(known.file)
         if stands is not None:
-            if stands[0].inode == inode:
+            if stands[0].inode == known.inode:
                 continue
-            targets.append(FileRow(catalogue.keys[place], *stands))
-        known = catalogue.fingerprint(place)
-        # what could not be read or analysed may be better off under another name
-        usable = row["state"] == FileState.INDEXED or catalogue.reason(place) == SkipReason.BINARY
-        usable &= row["state"] != FileState.PENDING and not row["ignored"]
-        if inode and usable and not fingerprint.is_racy(known, int(row["seen_ns"])):
-            rows.setdefault((known.device, inode), []).append(place)
-    if not rows:
+            targets.append(FileRow(catalogue.keys[known.place], *stands))
+        if usable:
+            waiting.setdefault((known.device, known.inode), []).append(known)
+    if not waiting:
         return
     for target in targets:
         stat = target.stat
-        waiting = rows.get((stat.device, stat.inode), [])
-        sizes = [(int(facts["size"][place]), int(facts["mtime_ns"][place])) for place in waiting]
-        if (stat.size, stat.mtime_ns) in sizes:
-            place = waiting.pop(sizes.index((stat.size, stat.mtime_ns)))
-        elif grown := [place for place, (size, _) in zip(waiting, sizes, strict=True) if size < stat.size]:
-            place = grown[0]
-            waiting.remove(place)
-        else:
-            continue
-        yield _Pair(place, int(facts["id"][place]), target)
+        rows = waiting.get((stat.device, stat.inode), [])
+        same = [known for known in rows if (known.size, known.mtime_ns) == (stat.size, stat.mtime_ns)]
+        for known in same[:1] or [known for known in rows if known.size < stat.size][:1]:
+            rows.remove(known)
+            yield _Pair(known, target)
+
+
+def _rows(catalogue: Catalogue, files: list[int]) -> Iterator[tuple[_Known, bool]]:
+    """Yield the rows of these files, and whether what is stored of them is worth another name."""
+    places = catalogue.places(np.array(files, np.int64))
+    facts = catalogue.facts[places]
+    # what could not be read or analysed may be better off under another name
+    binary = catalogue.words.reasons.find(SkipReason.BINARY)
+    usable = (facts["state"] == FileState.INDEXED) | (
+        (facts["state"] == FileState.SKIPPED) & (facts["reason"] == binary)
+    )
+    usable &= ~facts["ignored"] & (facts["inode"] != 0)
+    usable &= ~fingerprint.suspects(facts["mtime_ns"], facts["ctime_ns"], facts["seen_ns"])
+    columns = (facts[name].tolist() for name in ("id", "device", "inode", "size", "mtime_ns", "ctime_ns"))
+    yield from zip(map(_Known, places.tolist(), *columns), usable.tolist(), strict=True)
 
 
 def _named_alike(catalogue: Catalogue, pair: _Pair) -> bool:
-    return split_key(catalogue.keys[pair.place])[1] == split_key(pair.row.key)[1]
+    return split_key(catalogue.keys[pair.known.place])[1] == split_key(pair.row.key)[1]
 
 
 def _kept(root: Root, db: apsw.Connection, catalogue: Catalogue, pair: _Pair, limits: Limits) -> KeptText | None:
     """Return what is to be stored of a renamed file, None when its bytes may be others."""
-    stored = stored_fingerprint(db, FileId(pair.file))
+    stored = stored_fingerprint(db, FileId(pair.known.file))
     seen = time.time_ns()
     path = key_path(pair.row.key)
     try:
@@ -159,14 +175,14 @@ def _kept(root: Root, db: apsw.Connection, catalogue: Catalogue, pair: _Pair, li
         unmoved = (mark.inode, mark.size, mark.mtime_ns, mark.ctime_ns) == _times(pair.row.stat)
         if stored is None or not unmoved or (mark.head, mark.tail) != (stored.head, stored.tail):
             return None
-        language = catalogue.language(pair.place)
-        if not _named_alike(catalogue, pair) and catalogue.facts["state"][pair.place] == FileState.INDEXED:
-            language = _language(descriptor, path, mark.size, catalogue.format(pair.place), limits)
+        language = catalogue.language(pair.known.place)
+        if not _named_alike(catalogue, pair) and catalogue.facts["state"][pair.known.place] == FileState.INDEXED:
+            language = _language(descriptor, path, mark.size, catalogue.format(pair.known.place), limits)
     except OSError:
         return None
     finally:
         os.close(descriptor)
-    return KeptText(FileId(pair.file), mark.ctime_ns, seen, language, has_outline(language))
+    return KeptText(FileId(pair.known.file), mark.ctime_ns, seen, language, has_outline(language))
 
 
 def _times(stat: Fingerprint) -> tuple[int, int, int, int]:
@@ -206,7 +222,7 @@ def _folder_moves(catalogue: Catalogue, found: Difference, files: Iterable[_Pair
     gone_folders = set(found.gone_folders)
     ids = dict(zip(catalogue.folder_keys, catalogue.folder_facts["id"].tolist(), strict=True))
     gone = {key for key, folder in ids.items() if folder in gone_folders}
-    votes = Counter((split_key(catalogue.keys[pair.place])[0], split_key(pair.row.key)[0]) for pair in files)
+    votes = Counter((split_key(catalogue.keys[pair.known.place])[0], split_key(pair.row.key)[0]) for pair in files)
     moved: dict[bytes, bytes] = {}
     taken: set[bytes] = set()
 
