@@ -16,9 +16,8 @@ import numpy as np
 from linedex.content.logs.cells import Cells, count_cells
 from linedex.content.logs.detection import LogRule
 from linedex.content.logs.instants import NO_INSTANT
-from linedex.content.logs.levels import Level
 from linedex.content.logs.records import DEFAULT_BOUNDS, FILE_START, Bounds, Carry, RecordReader
-from linedex.content.logs.templates.miner import Tally, TemplateMiner, count_shapes
+from linedex.content.logs.templates.miner import NOTHING_MINED, TemplateCounts, TemplateMiner, count_shapes
 from linedex.content.logs.window import Window
 
 
@@ -31,6 +30,7 @@ class BlockFacts:
         greatest: the greatest one.
         cells: records that begin in it, per (minute, level).
         templates: the same records, per (template, level).
+        examples: for each template made by this block, the place in it of the line it was made of.
         records: how many begin in it.
         lines: lines that begin in it.
         unstamped: those of them that belong to no record.
@@ -41,7 +41,8 @@ class BlockFacts:
     least: int
     greatest: int
     cells: Cells
-    templates: Mapping[tuple[int, Level], Tally]
+    templates: TemplateCounts
+    examples: Mapping[int, int]
     records: int
     lines: int
     unstamped: int
@@ -101,9 +102,9 @@ class LogAnalyser:
         every = bool(heads.all())
         times = records.instants if every else records.instants[heads]
         levels = records.levels if every else records.levels[heads]
-        templates: Mapping[tuple[int, Level], Tally] = {}
+        mined = NOTHING_MINED
         if self._miner is not None:
-            templates = self._miner.count(count_shapes(window, records), window, records)
+            mined = self._miner.count(count_shapes(window, records), window, records)
         known = times if every else records.instants[records.instants != NO_INSTANT]
         started = slice(1, None) if continues else slice(None)
         lengths = np.minimum(window.ends, window.size) - window.starts
@@ -111,7 +112,8 @@ class LogAnalyser:
             least=int(known.min()) if len(known) else NO_INSTANT,
             greatest=int(known.max()) if len(known) else NO_INSTANT,
             cells=count_cells(times, levels),
-            templates=templates,
+            templates=mined.counts,
+            examples=mined.examples,
             records=len(times),
             lines=len(records.starts[started]),
             unstamped=int(np.count_nonzero(records.instants[started] == NO_INSTANT)),

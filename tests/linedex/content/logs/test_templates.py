@@ -133,13 +133,26 @@ def test_the_ten_shapes_of_a_generator_are_found_with_exact_counts() -> None:
     miner, counts = mined(text, 64 << 10)
     assert len(miner.drain) == 1 + 10
     assert OVERFLOW not in {number for number, _ in counts}
-    first_words = [shape.split(" {")[0].split("/")[0].split(" 10.")[0] for shape in SHAPES]
-    for which, words in enumerate(first_words):
-        numbers = {number for number, _ in counts if words.split("{")[0].strip() in miner.drain.text(number)}
+    telling = ["GET", "POST", "connection", "cache", "slow", "retrying", "failed", "payment", "session", "flush"]
+    for which, words in enumerate(telling):
+        numbers = {number for number, _ in counts if f" {words} " in miner.drain.text(number)}
         assert len(numbers) == 1, words
         for level in ("info", "debug", "warn", "error"):
             found = sum(count for (number, of), count in counts.items() if number in numbers and of.label == level)
             assert found == written[which, level]
+
+
+def test_each_template_has_an_example_where_it_was_first_met() -> None:
+    text, _ = generated(300)
+    rule = detect(sample_lines(lambda at, size: text[at : at + size], len(text)))
+    assert rule is not None
+    miner = TemplateMiner()
+    facts = LogAnalyser(rule, miner).analyse(text)
+    assert facts.examples.keys() == set(range(1, 11))
+    for number, place in facts.examples.items():
+        assert place == 0 or text[place - 1 : place] == b"\n"
+        message = text[place:].split(b"\n")[0].decode().partition("[")[2]
+        assert Drain.restored(miner.drain.rows()).add(f" <*> [{message}") == number
 
 
 def test_past_the_bound_of_templates_all_is_counted_as_other() -> None:
@@ -174,15 +187,41 @@ def test_a_restored_miner_gives_known_shapes_their_templates() -> None:
     miner, counts = mined(text, 1 << 20)
     rule = detect(sample_lines(lambda at, size: text[at : at + size], len(text)))
     assert rule is not None
-    again = TemplateMiner(shapes=miner.shapes, drain=Drain.restored(miner.drain.texts()))
+    again = TemplateMiner(shapes=miner.shapes, drain=Drain.restored(miner.drain.rows()))
     facts = LogAnalyser(rule, again).analyse(text)
     assert {key: tally.count for key, tally in facts.templates.items()} == counts
-    assert again.drain.texts() == miner.drain.texts()
+    assert again.drain.rows() == miner.drain.rows()
 
 
 def test_a_line_of_mostly_open_places_joins_its_own_template() -> None:
     drain = Drain()
     assert {drain.add(f"onExtend:{n} 14 {n + 3} 4") for n in range(300)} == {1}
+
+
+def test_a_restored_tree_goes_on_as_if_it_had_not_been_away() -> None:
+    dice = random.Random(3)
+    words = ["alpha", "beta", "gamma", "x1", "/a/b/c", "10.0.0.1", "delta", "omega"]
+    messages = [" ".join(dice.choices(words, k=dice.randrange(1, 6))) for _ in range(600)]
+    bounds = DrainBounds(children=4, per_leaf=5)
+    steady, before = Drain(bounds), Drain(bounds)
+    numbers = [steady.add(message) for message in messages]
+    begun = [before.add(message) for message in messages[:300]]
+    after = Drain.restored(before.rows(), bounds)
+    assert begun + [after.add(message) for message in messages[300:]] == numbers
+    assert after.rows() == steady.rows()
+
+
+def test_a_word_with_an_open_part_is_shown_open() -> None:
+    drain = Drain()
+    number = drain.add("[cart-7] req=ab12 user:12:profile took 5ms seg_9")
+    assert drain.text(number) == "[<*>] req=<*> user:<*>:profile took <*> <*>"
+
+
+def test_templates_that_read_the_same_are_told_to_be_one() -> None:
+    drain = Drain()
+    first, other, second = drain.add("cart-7 started"), drain.add("cart-7 stopped"), drain.add("mailer-3 started")
+    assert len({first, other, second}) == 3
+    assert drain.aliases() == {second: first}
 
 
 def test_ids_paths_addresses_and_numbers_are_masked() -> None:

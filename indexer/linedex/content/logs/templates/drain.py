@@ -33,6 +33,9 @@ _MASKS: Final = tuple(
         r"(?<![A-Za-z_])[-+]?\d+(?:[.,:]\d+)*(?:\s?(?:ms|us|ns|s|sec|KB|MB|GB|kB|B|%))?(?![A-Za-z_])",
     )
 )
+_PLAIN = r"[^\s=:,;()\[\]{}\"'|<>&?]"
+# a token as the shape hash cuts them, with a digit or an open part in it
+_OPEN_WORD: Final = re.compile(rf"{_PLAIN}*?(?:<\*>|\d)(?:{_PLAIN}|<\*>)*")
 Tokens: TypeAlias = list[str]
 
 
@@ -52,6 +55,19 @@ class DrainBounds:
     templates: int = 4096
     message: int = 4096
     """Characters of a message that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateRow:
+    """One template as it is stored.
+
+    Attributes:
+        masked: its words, with what is open.
+        path: the branches that lead to its leaf, from the first message that had it.
+    """
+
+    masked: str
+    path: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -74,36 +90,50 @@ class Drain:
         self._bounds = bounds or DrainBounds()
         self._root = _Node()
         self._templates: list[Tokens] = [[OPEN]]
+        self._paths: list[tuple[str, ...]] = [()]
 
     def __len__(self) -> int:
         return len(self._templates)
 
     def text(self, template: int) -> str:
-        """Return a template as people read it."""
-        return "(other)" if template == OVERFLOW else " ".join(self._templates[template])
+        """Return a template as people read it: a token with a digit or an open part is open as a whole.
 
-    def texts(self) -> list[str]:
-        """Return all templates by number, to be given to `restored`."""
-        return [self.text(number) for number in range(len(self))]
+        A shape takes `cart-7` and `mailer-3` for the same, so a template must not say `cart-<*>`.
+        """
+        return "(other)" if template == OVERFLOW else _OPEN_WORD.sub(OPEN, " ".join(self._templates[template]))
+
+    def rows(self) -> list[TemplateRow]:
+        """Return all templates by number, to be stored and given to `restored`."""
+        pairs = zip(self._templates, self._paths, strict=True)
+        return [TemplateRow(" ".join(tokens), path) for tokens, path in pairs]
 
     @classmethod
-    def restored(cls, texts: Sequence[str], bounds: DrainBounds | None = None) -> Drain:
-        """Return the tree that holds these templates, from `texts`.
-
-        A template that was generalised in one of its leading words hangs under the branch of open words; a message that
-        would have gone down another branch to it may make a new one.
-        """
+    def restored(cls, rows: Sequence[TemplateRow], bounds: DrainBounds | None = None) -> Drain:
+        """Return the tree that holds these templates, from `rows`."""
         drain = cls(bounds)
-        for text in texts[1:]:
-            tokens = text.split()
-            drain._leaf(tokens).templates.append(len(drain))
-            drain._templates.append(tokens)
+        for row in rows[1:]:
+            node = drain._root
+            for word in row.path:
+                node = node.children.setdefault(word, _Node())
+            node.templates.append(len(drain))
+            drain._templates.append(row.masked.split())
+            drain._paths.append(row.path)
         return drain
+
+    def aliases(self) -> dict[int, int]:
+        """Return the templates that have become equal to an earlier one, with that one: their counts add up."""
+        first: dict[str, int] = {}
+        found: dict[int, int] = {}
+        for number in range(1, len(self)):
+            earlier = first.setdefault(self.text(number), number)
+            if earlier != number:
+                found[number] = earlier
+        return found
 
     def add(self, message: str) -> int:
         """Return the template of a message, which is made or generalised to fit."""
         tokens = mask(message[: self._bounds.message]).split()
-        leaf = self._leaf(tokens)
+        leaf, path = self._leaf(tokens)
         best, agreed = self._most_similar(leaf, tokens)
         if best is not None and agreed >= self._bounds.similarity * len(tokens):
             template = self._templates[best]
@@ -113,23 +143,25 @@ class Drain:
             return best
         if len(leaf.templates) >= self._bounds.per_leaf or len(self) >= self._bounds.templates:
             return OVERFLOW
+        leaf.templates.append(len(self))
         self._templates.append(tokens)
-        leaf.templates.append(len(self) - 1)
+        self._paths.append(path)
         return len(self) - 1
 
-    def _leaf(self, tokens: Tokens) -> _Node:
-        node = self._branch(self._root, str(len(tokens)), most=self._bounds.message)
-        for token in tokens[: self._bounds.depth]:
-            variable = OPEN in token or any(map(str.isdigit, token))
-            node = self._branch(node, OPEN if variable else token, most=self._bounds.children)
-        return node
-
-    @staticmethod
-    def _branch(node: _Node, word: str, *, most: int) -> _Node:
-        # the last branch is kept for the words that find no room
-        if word not in node.children and len(node.children) >= most - (OPEN not in node.children):
-            word = OPEN
-        return node.children.setdefault(word, _Node())
+    def _leaf(self, tokens: Tokens) -> tuple[_Node, tuple[str, ...]]:
+        words = [
+            OPEN if OPEN in token or any(map(str.isdigit, token)) else token for token in tokens[: self._bounds.depth]
+        ]
+        node, path = self._root, []
+        for word, most in [
+            (str(len(tokens)), self._bounds.message),
+            *((word, self._bounds.children) for word in words),
+        ]:
+            # the last branch is kept for the words that find no room
+            full = len(node.children) >= most - (OPEN not in node.children)
+            path.append(OPEN if full and word not in node.children else word)
+            node = node.children.setdefault(path[-1], _Node())
+        return node, tuple(path)
 
     def _most_similar(self, leaf: _Node, tokens: Tokens) -> tuple[int | None, int]:
         best, most, most_open = None, -1, -1

@@ -113,6 +113,22 @@ def merge_counts(parts: Iterable[TemplateCounts]) -> dict[tuple[int, Level], Tal
 
 
 @dataclass(frozen=True, slots=True)
+class Mined:
+    """What mining a window gives.
+
+    Attributes:
+        counts: its records per (template, level).
+        examples: for each template made by this window, the place of the line it was made of, in the window.
+    """
+
+    counts: TemplateCounts
+    examples: Mapping[int, int]
+
+
+NOTHING_MINED: Final = Mined({}, {})
+
+
+@dataclass(frozen=True, slots=True)
 class MinerBounds:
     """Bounds of what is remembered of one file."""
 
@@ -155,9 +171,10 @@ class TemplateMiner:
         """Whether the text has no shapes for now, so that most blocks are counted as overflow."""
         return self._shapeless >= self._bounds.shapeless
 
-    def count(self, shapes: ShapeCounts, window: Window, records: Records) -> dict[tuple[int, Level], Tally]:
+    def count(self, shapes: ShapeCounts, window: Window, records: Records) -> Mined:
         """Return the counts of a window's templates, learning the shapes that are new."""
         learning = self._may_learn()
+        examples: dict[int, int] = {}
         fresh = 0
         counts: dict[tuple[int, Level], Tally] = {}
         for shape, level, count, first, last, line in zip(
@@ -172,13 +189,16 @@ class TemplateMiner:
             template = self.shapes.get(shape)
             if template is None:
                 fresh += 1
+                made = len(self.drain)
                 template = self._learn(shape, window, records, line) if learning else OVERFLOW
+                if len(self.drain) > made:
+                    examples[template] = int(records.starts[line])
             tally, key = Tally(count, first, last), (template, Level(level))
             counts[key] = counts[key].plus(tally) if key in counts else tally
         if learning:
             many = fresh > self._bounds.new_share * max(1, int(shapes.counts.sum()))
             self._shapeless = self._shapeless + 1 if many else 0
-        return counts
+        return Mined(counts, examples)
 
     def _may_learn(self) -> bool:
         if not self.paused:
