@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
@@ -43,7 +43,7 @@ from linedex.files.ignore import WalkSettings
 from linedex.files.own_state import without_own_state
 from linedex.files.roots import Root
 from linedex.limits import DEFAULT_LIMITS, Limits
-from linedex.model import RelPath
+from linedex.model import Fingerprint, RelPath
 from linedex.query import around, enclosing, listing, names, outline, paths, read
 from linedex.query.near_search import near_search
 from linedex.query.progress import Progress
@@ -154,6 +154,27 @@ class Index:
         means that anything may have changed. The callback returns soon and raises nothing.
         """
         return self._keeper.freshness.subscribe(callback)
+
+    def edited(
+        self, path: RelPath, before: Fingerprint, splices: Sequence[tuple[int, int, int]], timeout: float = 2.0
+    ) -> bool:
+        """Hear what was written to a file, so that a large one need not be read again; return whether it need not.
+
+        Only a started index learns from it, and only of files that it knows by their blocks. Whatever it returns, the
+        next question is answered from the file's present bytes. It is worth most right after the write, before the
+        index has noticed by itself that the file is another one.
+
+        Args:
+            path: the file, written already.
+            before: its fingerprint before the write.
+            splices: in ascending order, first byte and byte after the last of what was replaced, and the number of
+                bytes that stand there now; offsets are of the bytes before.
+            timeout: seconds to wait until the index has taken it in.
+        """
+        # the builder's modules take 100 ms to import, which a process that only reads need not wait for
+        from linedex.build.splicing import Edit  # noqa: PLC0415
+
+        return self._keeper.edited(Edit(path, before, tuple(splices)), timeout)
 
     def close(self) -> None:
         """End indexing at the next commit and close the sidecar; what is half done goes on at the next start."""

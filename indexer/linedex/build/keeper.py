@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -34,6 +35,7 @@ from linedex.store.look import Look, NewFile
 
 if TYPE_CHECKING:
     from linedex.build.pipeline import Builder
+    from linedex.build.splicing import Edit
 
 BACKGROUND = 19
 """Niceness of workers nobody waits for."""
@@ -44,6 +46,18 @@ _LONG_SECONDS = 2.0
 """After a build longer than this the background rests as long as it took ..."""
 _REST_SECONDS = 60.0
 """... but no longer than this."""
+
+_EDITS = 1_000
+"""Edits that wait to be taken in."""
+
+
+class _ToldEdit:
+    """An edit that was told, and what became of it."""
+
+    def __init__(self, edit: Edit) -> None:
+        self.edit = edit
+        self.known = False
+        self.done = threading.Event()
 
 
 class Keeper:
@@ -93,6 +107,7 @@ class Keeper:
         self._idle.set()
         self._closing = threading.Event()
         self._named: list[FileRow] = []
+        self._edits: deque[_ToldEdit] = deque()
         self.freshness = Freshness(
             *(root, settings, lambda: self._catalogue, self._ask_for_build, self._closing, limits),
         )
@@ -136,6 +151,18 @@ class Keeper:
         if self._thread is not None and new.stat.size > self._limits.large_file and (self._loose or new.ignored):
             self._named.append(FileRow(new.key, new.stat, time.time_ns(), ignored=True))
             self._ask_for_build()
+
+    def edited(self, edit: Edit, timeout: float) -> bool:
+        """Let the background take in an edit of a large file; return whether the index knew the file within `timeout`.
+
+        Whether it does or not, the file is answered rightly: at worst it is read whole, and then indexed anew.
+        """
+        if self._thread is None or self._closing.is_set() or len(self._edits) >= _EDITS:
+            return False
+        told = _ToldEdit(edit)
+        self._edits.append(told)
+        self._ask_for_build()
+        return told.done.wait(timeout) and told.known
 
     def status(self, problems: tuple[str, ...] = ()) -> IndexStatus:
         """Return the state of the index; `problems` are those of others, in sentences."""
@@ -267,6 +294,10 @@ class Keeper:
                 for row in named:
                     if row.key not in self._catalogue.places_by_key:
                         builder.add(self._catalogue, row)
+                while self._edits:
+                    told = self._edits.popleft()
+                    told.known = builder.take_in(self._catalogue, told.edit) is not None
+                    told.done.set()
                 builder.build(self._catalogue, walk=not self._loose, nice=nice)
             except apsw.Error as error:
                 if attempt == 2 or not unusable(error):

@@ -19,9 +19,11 @@ from linedex.build.growth import GrowthPhase, may_have_grown
 from linedex.build.moves import find_moves
 from linedex.build.progress import Progress
 from linedex.build.site import Site
+from linedex.build.splicing import Edit, take_in
 from linedex.build.symbol_phase import SymbolPhase
 from linedex.build.sync import Difference, difference, named_difference
 from linedex.build.text_phase import TextPhase
+from linedex.errors import LinedexError
 from linedex.files.fingerprint import suspects
 from linedex.files.ignore import WalkSettings
 from linedex.files.roots import Root
@@ -90,13 +92,15 @@ class Builder:
             catalogue = self._build_once(catalogue, walk=walk, nice=nice)
         return catalogue
 
-    def _build_once(self, catalogue: Catalogue, *, walk: bool, nice: int) -> Catalogue:
-        if walk:
-            catalogue, grown = self._list(catalogue)
-        else:
-            named = named_difference(self._root, catalogue, range(len(catalogue)))
-            catalogue, grown = self._learn(catalogue, named)
-        site = Site(
+    def take_in(self, catalogue: Catalogue, edit: Edit) -> Catalogue | None:
+        """Store what an edit of a large file changed; None when that is not known to be all, see `splicing`."""
+        try:
+            return take_in(self._site(0), catalogue, edit)
+        except (OSError, LinedexError):
+            return None
+
+    def _site(self, nice: int) -> Site:
+        return Site(
             root=os.fsdecode(self._root.path),
             sidecar=self._sidecar,
             limits=self._limits,
@@ -105,6 +109,14 @@ class Builder:
             stop=self._stop,
             nice=nice,
         )
+
+    def _build_once(self, catalogue: Catalogue, *, walk: bool, nice: int) -> Catalogue:
+        if walk:
+            catalogue, grown = self._list(catalogue)
+        else:
+            named = named_difference(self._root, catalogue, range(len(catalogue)))
+            catalogue, grown = self._learn(catalogue, named)
+        site = self._site(nice)
         if grown and not self._stop.is_set():
             catalogue = self._grow(site, catalogue, grown)
         if not self._stop.is_set():

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -135,6 +135,35 @@ def grown(read: Read, old: TextFormat, start: int, old_size: int, size: int) -> 
     if not _keeps_line_ends(old.newline, newline):
         return None
     return replace(old, newline=newline, final_newline=ends.ends_with(newline))
+
+
+def edited(
+    read: Read, old: TextFormat, parts: Sequence[tuple[int, int]], old_size: int, size: int
+) -> TextFormat | None:
+    """Return the format of a text file after parts of it were edited; None when the parts do not tell.
+
+    Line ends that were removed are not noticed: a file that had both kinds goes on having them.
+
+    Args:
+        read: reads (offset, size) bytes of the file as it is now.
+        old: its format before.
+        parts: first byte and byte after the last of each part, ascending; none begins or ends inside a character.
+        old_size: its length in bytes before.
+        size: its length now.
+    """
+    if min(old_size, size) < _HEAD:
+        return grown(read, old, 0, 0, size)
+    if parts[0][0] < _HEAD:
+        head = detect(lambda offset, count: read(offset, min(count, _HEAD - offset)), _HEAD)
+        if (head.binary, head.bom) != (False, old.bom) or (head.encoding in _UNIT) != (old.encoding in _UNIT):
+            return None
+    now = old
+    for low, high in parts:
+        part = grown(read, now, low, _HEAD, high)
+        if part is None:
+            return None
+        now = replace(part, final_newline=part.final_newline if high == size else old.final_newline)
+    return now
 
 
 def _keeps_line_ends(old: Newline, now: Newline) -> bool:
