@@ -128,7 +128,8 @@ class Attempt:
                 self._put(works)
                 in_place = [work for work in works if isinstance(work.placement, InPlace)]
                 if len(in_place) == len(works):
-                    notes = self._settle(step, works)
+                    with _refusing(works[0]):
+                        notes = self._settle(step, works)
                 elif in_place:
                     marked = [_placed(work).intent() for work in in_place]
                     self._history.intend(step, [replace(one, note=one.note + WRITTEN) for one in marked])
@@ -214,12 +215,9 @@ class Attempt:
         try:
             for work in works:
                 _placed(work).tidy()
-        except OSError as error:
-            return (f"What the old file left behind is removed at the next start ({error.strerror}).",)
-        try:
             return self._settle(step, works)
-        except WriteFailed as error:
-            return (f"The history takes the step in at the next start: {error}",)
+        except (OSError, WriteFailed) as error:
+            return (f"The change is made; what is left to do is done at the next start: {error}",)
 
 
 @contextmanager

@@ -82,7 +82,7 @@ class Parent:
                     raise Again from error
                 by_this_commit.add(path)
                 self._made.append((os.dup(self.descriptor), name))
-                os.fsync(self.descriptor)
+                flush(self.descriptor)
             above = self.descriptor
             self.descriptor = os.open(name, _FOLDER, dir_fd=above)
             os.close(above)
@@ -104,6 +104,20 @@ class Parent:
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
+
+
+def flush(folder: int) -> None:
+    """Let the names of an open folder reach the disk, where the file system has that.
+
+    Raises:
+        OSError: the system refuses.
+    """
+    try:
+        os.fsync(folder)
+    except OSError as error:
+        # some network and user-space file systems flush no folders
+        if error.errno not in {errno.EINVAL, errno.EOPNOTSUPP}:
+            raise
 
 
 def remove_if_empty(above: int, name: bytes) -> None:

@@ -18,7 +18,7 @@ from typing import Final
 from linedex.errors import LinedexError
 from linedex.files.roots import Place
 from linedex_server.edit.faults import Faults
-from linedex_server.edit.folders import Parent
+from linedex_server.edit.folders import Parent, flush
 from linedex_server.edit.history_steps import Intent
 from linedex_server.edit.lease import Lease
 from linedex_server.edit.plans import Plan
@@ -159,7 +159,7 @@ class Placement(ABC):
     def flush_folder(self) -> None:
         """Let the names of the folder reach the disk."""
         self._faults("flush the folder")
-        os.fsync(self._folder)
+        flush(self._folder)
 
     def present(self) -> os.stat_result | None:
         """Return the stat of what the path names now, None when that is nothing that can be reached."""

@@ -20,7 +20,7 @@ from linedex.files import fingerprint as fingerprints
 from linedex.files.names import display
 from linedex.query.source import revision
 from linedex_server.edit import syscalls, writers
-from linedex_server.edit.folders import remove_if_empty
+from linedex_server.edit.folders import flush, remove_if_empty
 from linedex_server.edit.history import History
 from linedex_server.edit.history_steps import FileStep, Intent, Pending
 from linedex_server.edit.in_place import WRITTEN, restore
@@ -146,7 +146,7 @@ class _File:
             self._unlink(name)
 
     def revision(self) -> str:
-        """Return the `rev:` token of the file, "" when it is gone."""
+        """Return the `rev:` token of the file, "" when it is not the one that was made any more."""
         if self._folder < 0:
             return ""
         try:
@@ -155,6 +155,8 @@ class _File:
             return ""
         try:
             mark = fingerprints.from_stat(os.fstat(descriptor))
+            if mark.size != self.step.size_after:
+                return ""
             return revision(mark, lambda offset, size: os.pread(descriptor, size, offset))
         finally:
             os.close(descriptor)
@@ -196,7 +198,7 @@ class _File:
                 os.replace(name, self._names.target, src_dir_fd=self._folder, dst_dir_fd=self._folder)
         else:
             os.replace(name, self._names.target, src_dir_fd=self._folder, dst_dir_fd=self._folder)
-        os.fsync(self._folder)
+        flush(self._folder)
 
     def _demand_unchanged(self) -> None:
         status = self._stat(self._names.target)

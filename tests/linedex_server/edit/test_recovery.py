@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -7,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from linedex.limits import Limits
 from linedex_server.edit.plans import Plan, Target
 from linedex_server.edit.splice import Splice
 from linedex_server.edit.syscalls import NATIVE, PLAIN
 from linedex_server.edit.ways import Bounds
 
-from .committing import Desk, becoming, removing, spliced
+from .committing import Desk, becoming, failing, removing, spliced
 
 State = dict[str, tuple[bytes, int]]
 
@@ -61,7 +63,15 @@ def several_replaced(desk: Desk) -> list[Target]:
     return [*replaced(desk), *created(desk), desk.target("b.txt", becoming(b"other"))]
 
 
-CASES = [replaced, created, removed, in_place, in_place_with_mode, several, several_replaced]
+CASES = [
+    replaced,
+    created,
+    removed,
+    in_place,
+    in_place_with_mode,
+    several,
+    pytest.param(several_replaced, marks=pytest.mark.long),
+]
 
 
 def furnish(desk: Desk) -> None:
@@ -177,3 +187,35 @@ def test_a_folder_that_is_gone_by_the_next_start_is_no_trouble(desk: Desk) -> No
     (desk.root / "x").rename(desk.folder / "elsewhere")
     assert desk.committer().recover() == ()
     assert desk.history.pending() == []
+
+
+def test_a_large_file_gets_its_token_at_the_next_start(desk: Desk) -> None:
+    furnish(desk)
+    desk.limits = Limits(hash_bytes=4)
+
+    def die(step: str) -> None:
+        if step == "settle the step":
+            os._exit(0)
+
+    in_child(lambda: desk.committer(die).commit(replaced(desk), tool="test"))
+    assert desk.history.steps() == []
+    desk.committer().recover()
+    with desk.snapshot("a.txt") as snapshot:
+        assert desk.history.steps()[0].files[0].hash_after == snapshot.token()
+
+
+@pytest.mark.parametrize("at", ["remove the temporary file", "settle the step"])
+def test_what_cannot_be_finished_after_the_change_is_made_is_finished_at_the_next_start(desk: Desk, at: str) -> None:
+    furnish(desk)
+    names = desk.names()
+
+    def work() -> None:
+        (done,) = desk.committer(failing(at, errno.EIO)).commit(replaced(desk), tool="test")
+        (desk.folder / "told").write_text("\n".join(done.notes))
+
+    in_child(work)
+    assert "at the next start" in (desk.folder / "told").read_text()
+    assert (desk.root / "a.txt").read_bytes() == b"01XYZ349"
+    desk.committer().recover()
+    assert desk.names() == names
+    assert len(desk.history.steps()) == 1
