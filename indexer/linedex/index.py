@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -37,13 +37,14 @@ from linedex.answers import (
 )
 from linedex.build.keeper import Keeper
 from linedex.build.sync import look
+from linedex.content.lines import LineIndex
 from linedex.content.symbols import Extraction
 from linedex.errors import LinedexError
 from linedex.files.ignore import WalkSettings
 from linedex.files.own_state import without_own_state
 from linedex.files.roots import Root
 from linedex.limits import DEFAULT_LIMITS, Limits
-from linedex.model import Fingerprint, RelPath
+from linedex.model import Fingerprint, RelPath, TextFormat
 from linedex.query import around, enclosing, listing, names, outline, paths, read
 from linedex.query.near_search import near_search
 from linedex.query.progress import Progress
@@ -59,6 +60,21 @@ if TYPE_CHECKING:
 _WHOLE = RelPath(b"")
 _BESIDE_QUERIES = 1
 """Parsing processes kept for questions about single files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How one state of a file is laid out.
+
+    Attributes:
+        fingerprint: of that state.
+        format: how its bytes spell text.
+        lines: where its lines begin.
+    """
+
+    fingerprint: Fingerprint
+    format: TextFormat
+    lines: LineIndex
 
 
 class Index:
@@ -291,6 +307,15 @@ class Index:
         """Return the symbol around a line, `depth` levels out; see `query.enclosing.enclosing`."""
         with self._source(path) as source:
             return enclosing.enclosing(source, self._parse, line, depth=depth, context_lines=context_lines)
+
+    def layout(self, path: RelPath) -> Layout:
+        """Return how a file is laid out: as the index knows it, where that is of the present bytes, else by reading it.
+
+        Raises:
+            LinedexError: the file cannot be read.
+        """
+        with self._source(path) as source:
+            return Layout(source.fingerprint, source.format, source.lines)
 
     def outline(self, path: RelPath, *, full: bool = True) -> Outline:
         """Return the symbols of a file; with `full` fields, enum members and keys too."""

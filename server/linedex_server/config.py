@@ -28,7 +28,7 @@ LIFTED = "*"
 """The word among the allowed roots that lifts the restriction."""
 
 OUTPUTS = ("text", "json")
-TOOL_GROUPS = ("default", "read", "largefile", "all")
+TOOL_GROUPS = ("default", "read", "largefile", "file-mcp", "all")
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 Reader = Callable[[object], object]
@@ -149,6 +149,15 @@ class Settings:
     parse_bytes: int = _setting(
         DEFAULT_LIMITS.parse_bytes, _whole(1 << 10, 64 << 20), "Size over which a file's symbols are not indexed."
     )
+    history_bytes: int = _setting(
+        1 << 30, _whole(1 << 20, 1 << 40), "Bytes that undo steps may keep; the oldest go first."
+    )
+    history_steps: int = _setting(10_000, _whole(10, 1_000_000), "Undo steps that are kept; the oldest go first.")
+    reconcile_seconds: float = _setting(
+        DEFAULT_LIMITS.reconcile_seconds,
+        _seconds(10, 7 * 86400),
+        "Time between walks that look for changes no event told of; they take 1 % of the time at most.",
+    )
     workers: int = _setting(DEFAULT_LIMITS.workers, _whole(1, 64), "Worker processes that index.")
     exclude: tuple[str, ...] = _setting(
         (), _listed(","), "Ignore rules, as in a .gitignore, for every root; separated by commas."
@@ -220,6 +229,7 @@ class Settings:
         """The library's limits with what these settings change."""
         return replace(
             DEFAULT_LIMITS,
+            reconcile_seconds=self.reconcile_seconds,
             page_characters=self.page_characters,
             excerpt=self.excerpt_characters,
             query_seconds=self.query_seconds,

@@ -54,6 +54,8 @@ from linedex.errors import LinedexError
 from linedex.query.progress import Progress
 from linedex_server import completion, resources
 from linedex_server.config import Settings
+from linedex_server.edit.editor import Editor
+from linedex_server.edit.errors import Conflict, NotPlaced
 from linedex_server.render.words import encodable
 from linedex_server.subscriptions import Subscriptions
 from linedex_server.tools.parameters import input_schema
@@ -67,21 +69,27 @@ GRACE_SECONDS = 1.5
 CALLS_AT_ONCE = 4
 
 INSTRUCTIONS = """\
-linedex searches and reads indexed folders: source trees, documents, logs of many GB. Answers come from the bytes on \
-disk now; the index only makes them fast.
-- Where a function, class, type or macro is defined: find_symbol. A file by name: find_files.
-- Text anywhere: search_directory (regex, word, include_pattern, language; output_mode files or count when there may \
-be many). Text in one file, however large: search_content.
+linedex searches and reads indexed folders: source trees, logs of many GB. Answers come from the bytes on \
+disk now.
+- Where a function, class or type is defined: find_symbol. A file by name: find_files.
+- Text anywhere: search_directory (regex, word, include_pattern, language; output_mode files or count for many). Text \
+in one file of any size: search_content.
 - An unknown or large file: get_overview, then read_content (offset, limit; mode tail for the end of a log), or \
 read_enclosing for the function around a hit.
-- A folder: list_directory. What is indexed and what was skipped: index_status.
+- A folder: list_directory. What is indexed, what skipped: index_status.
 The last line of an answer, in brackets, says how many hits, whether that is complete (then no hit means there is \
 none), what was left out and why, the file's hash, and `next cursor=` or `next offset=`: repeat the call with it for \
-the next page. Lines and columns count from 1. Searches ignore case unless case_sensitive, and leave out ignored and \
-hidden files unless asked.
+more. Lines and columns count from 1. Searches ignore case unless case_sensitive, and leave out ignored and hidden \
+files.
+"""
+WRITING = """\
+To change files: edit_content (a preview unless preview=false), apply_text_edits (by lines), replace_literal, \
+write_full_text; base_hash= takes the hash of your last read. revert_edit takes a write back.
 """
 INSTRUCTIONS_CHARACTERS = 1_450
 """What a model is told at most; some clients cut or refuse more."""
+
+NOT_EDITED = "Not edited"
 
 log = logging.getLogger(__name__)
 
@@ -121,7 +129,7 @@ def build_server(session: Session, tools: Sequence[Tool], *, calls_at_once: int 
     return Server(
         "linedex",
         version=version("linedex"),
-        instructions=instructions(session.workspace),
+        instructions=instructions(session.workspace, writing=any(tool.writes for tool in tools)),
         lifespan=lifespan,
         on_list_tools=_list_tools,
         on_call_tool=_call_tool,
@@ -135,12 +143,18 @@ def build_server(session: Session, tools: Sequence[Tool], *, calls_at_once: int 
     )
 
 
-def instructions(workspace: Workspace) -> str:
-    """Return what a model is told of the server as a whole: when to use which tool, and where paths count from."""
+def instructions(workspace: Workspace, *, writing: bool = True) -> str:
+    """Return what a model is told of the server as a whole: when to use which tool, and where paths count from.
+
+    Args:
+        workspace: the folders.
+        writing: whether tools that write are offered.
+    """
     roots = ", ".join(str(root) for root in workspace.roots[:5]) + (", ..." if len(workspace.roots) > 5 else "")
     where = f"Folders: {roots or 'any'}. Relative paths count from {workspace.base}."
-    room = INSTRUCTIONS_CHARACTERS - len(INSTRUCTIONS)
-    return encodable(INSTRUCTIONS + (where if len(where) <= room else where[: room - 3] + "..."))
+    said = INSTRUCTIONS + (WRITING if writing else "")
+    room = INSTRUCTIONS_CHARACTERS - len(said)
+    return encodable(said + (where if len(where) <= room else where[: room - 3] + "..."))
 
 
 def serve_stdio(settings: Settings) -> None:
@@ -159,7 +173,7 @@ def serve_stdio(settings: Settings) -> None:
     announce(workspace)
     session = Session(workspace, Output(settings.output))
     server = build_server(session, offered(settings.tools, read_only=settings.read_only))
-    anyio.run(_serve, server, workspace)
+    anyio.run(_serve, server, workspace, session.editor)
     _leave(workspace)
 
 
@@ -188,8 +202,8 @@ def _listed(tool: Tool, output: Output) -> ListedTool:
         output_schema=dict(tool.output_schema) if output is Output.JSON else None,
         annotations=ToolAnnotations(
             read_only_hint=not tool.writes,
-            destructive_hint=tool.writes,
-            idempotent_hint=not tool.writes,
+            destructive_hint=tool.destructive,
+            idempotent_hint=tool.idempotent,
             open_world_hint=False,
         ),
     )
@@ -215,7 +229,11 @@ async def _call_tool(context: Context, params: CallToolRequestParams) -> CallToo
 def failure(tool: str, error: LinedexError) -> str:
     """Return what a model reads of a refused call: what failed and why, then what to do."""
     reason = str(error).rstrip(".")
-    return f"{tool} failed: {reason}.\n{error.hint}".rstrip()
+    if not reason.startswith(NOT_EDITED):
+        # a refused edit has the same words whichever tool was asked
+        edit = isinstance(error, (Conflict, NotPlaced))
+        reason = f"{NOT_EDITED if edit else f'{tool} failed'}: {reason}"
+    return f"{reason}.\n{error.hint}".rstrip()
 
 
 def _result(text: str, *, fields: dict[str, object] | None = None, failed: bool = False) -> CallToolResult:
@@ -273,11 +291,20 @@ async def _complete(context: Context, params: CompleteRequestParams) -> Complete
     return CompleteResult(completion=Completion(values=values, has_more=found.more))
 
 
-async def _serve(server: Server[Serving], workspace: Workspace) -> None:
+def _recover(editor: Editor) -> None:
+    """See to what an earlier process left half written; a write that comes meanwhile waits for that."""
+    try:
+        editor.engine.recover()
+    except LinedexError as error:
+        log.warning("%s %s", error, error.hint)
+
+
+async def _serve(server: Server[Serving], workspace: Workspace, editor: Editor) -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(_leave_on_signal, workspace)
         # opening and listing a large root must not hold up the handshake
         group.start_soon(anyio.to_thread.run_sync, workspace.start)
+        group.start_soon(anyio.to_thread.run_sync, _recover, editor)
         async with stdio_server() as (read, write):
             await server.run(read, write, server.create_initialization_options())
         group.cancel_scope.cancel()

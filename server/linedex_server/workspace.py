@@ -18,7 +18,7 @@ from typing import Self, TypeAlias
 
 from linedex.errors import BadArgument, NotAFile, NotAFolder, Unreadable
 from linedex.files.names import display
-from linedex.files.roots import Root, Roots
+from linedex.files.roots import Place, Root, Roots
 from linedex.index import Index
 from linedex.model import RelPath
 from linedex_server.config import Settings
@@ -106,11 +106,23 @@ class Workspace:
             BadArgument: it is empty or cannot be spelled.
             Unreadable: the system does not let us look.
         """
-        place = self._judge.resolve(path, base=display(os.fsencode(self.base)))
+        place = self.place(path)
         if place.root is not None:
             return self._leases[place.root.path].index, place.path
         assert self._loose is not None  # only an unrestricted judge lets such a place through
         return self._loose.index, place.path
+
+    def place(self, path: str, *, must_exist: bool = True) -> Place:
+        """Return where `path` leads, without the index that answers for it.
+
+        Args:
+            path: as `at` takes it.
+            must_exist: whether a missing file is refused; one that is to be written need not be there.
+
+        Raises:
+            LinedexError: as `at` does.
+        """
+        return self._judge.resolve(path, base=display(os.fsencode(self.base)), must_exist=must_exist)
 
     def file(self, path: str) -> At:
         """`at`, for a path that must not be a folder.
@@ -140,20 +152,19 @@ class Workspace:
         return found
 
     def naming(self, index: Index) -> Callable[[RelPath], str]:
-        """Return how answers spell the files of an index; `at` reads it back.
+        """Return how answers spell the files of an index, each as `called` has it."""
+        return lambda path: self.called(_joined(index, path))
+
+    def called(self, absolute: bytes) -> str:
+        """Return how answers spell a path; `at` and `place` read it back.
 
         Relative to `base` for what lies below it, else absolute; control characters are escaped.
         """
         below = os.fsencode(self.base).rstrip(b"/") + b"/"
-
-        def name(path: RelPath) -> str:
-            whole = _joined(index, path)
-            if whole + b"/" == below:
-                return "."
-            text = display(RelPath(whole.removeprefix(below)))
-            return f"./{text}" if text.startswith("~") else text  # `~` alone would be taken for the home folder
-
-        return name
+        if absolute + b"/" == below:
+            return "."
+        text = display(absolute.removeprefix(below))
+        return f"./{text}" if text.startswith("~") else text  # `~` alone would be taken for the home folder
 
     @staticmethod
     def naming_below(folder: RelPath) -> Callable[[RelPath], str]:

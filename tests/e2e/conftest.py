@@ -67,7 +67,7 @@ class Served:
 
     def call(self, tool: str, output: Output = Output.TEXT, **arguments: Any) -> CallToolResult:
         """Call a tool through the protocol's own client."""
-        server = build_server(Session(self.workspace, output), offered("default"))
+        server = build_server(Session(self.workspace, output), offered("all"))
 
         async def once() -> CallToolResult:
             async with Client(server) as client:

@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,10 +20,12 @@ import anyio
 import anyio.to_thread
 from anyio.abc import SocketListener, SocketStream
 
+from linedex.errors import LinedexError
 from linedex_server.config import Settings
 from linedex_server.daemon.door import receive
 from linedex_server.daemon.house import House
 from linedex_server.daemon.sessions import DRAIN_SECONDS
+from linedex_server.edit.editor import Engine, engine_of
 from linedex_server.mcp_server import GRACE_SECONDS, announce
 from linedex_server.rendezvous.election import Seat
 from linedex_server.rendezvous.hello import Launcher
@@ -31,6 +34,8 @@ from linedex_server.workspace import Workspace
 
 if TYPE_CHECKING:
     from linedex_server.daemon.http_door import HttpDoor
+
+log = logging.getLogger(__name__)
 
 
 def run(seat: Seat, settings: Settings, *, until_idle: bool, http: str | None = None) -> None:
@@ -48,6 +53,7 @@ def run(seat: Seat, settings: Settings, *, until_idle: bool, http: str | None = 
     logging.basicConfig(stream=sys.stderr, level=settings.log_level.upper(), format="%(asctime)s linedex: %(message)s")
     record(seat.state_dir, Launcher.own())
     house = House(seat)
+    engine = engine_of(replace(settings, state_dir=seat.state_dir))
     own = door = None
     if http is not None:
         # 30 ms that a client which starts a daemon need not wait for
@@ -61,13 +67,15 @@ def run(seat: Seat, settings: Settings, *, until_idle: bool, http: str | None = 
     if door is not None:
         sys.stderr.write(door.announcement)
         sys.stderr.flush()
-    anyio.run(_live, house, own, door, settings.idle_seconds if until_idle else None)
+    anyio.run(_live, house, engine, own, door, settings.idle_seconds if until_idle else None)
     house.indexes.close()
     sys.stderr.flush()
     os._exit(0)
 
 
-async def _live(house: House, own: Workspace | None, door: HttpDoor | None, idle_seconds: float | None) -> None:
+async def _live(
+    house: House, engine: Engine, own: Workspace | None, door: HttpDoor | None, idle_seconds: float | None
+) -> None:
     house.seat.listener.settimeout(0)
     listener = await SocketListener.from_socket(house.seat.listener)
 
@@ -76,6 +84,7 @@ async def _live(house: House, own: Workspace | None, door: HttpDoor | None, idle
 
     async with anyio.create_task_group() as group:
         group.start_soon(_retire_on_signal, house)
+        group.start_soon(_recover, engine)
         if own is not None:
             group.start_soon(_start, own)
             if door is not None:
@@ -92,6 +101,14 @@ async def _live(house: House, own: Workspace | None, door: HttpDoor | None, idle
 
 async def _start(own: Workspace) -> None:
     await anyio.to_thread.run_sync(own.start, limiter=anyio.CapacityLimiter(1), abandon_on_cancel=True)
+
+
+async def _recover(engine: Engine) -> None:
+    """See to what an earlier daemon left half written; a write that comes meanwhile waits for that."""
+    try:
+        await anyio.to_thread.run_sync(engine.recover, limiter=anyio.CapacityLimiter(1), abandon_on_cancel=True)
+    except LinedexError as error:
+        log.warning("%s %s", error, error.hint)
 
 
 async def _retire_on_signal(house: House) -> None:

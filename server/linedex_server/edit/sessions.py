@@ -37,7 +37,7 @@ _TURN_SECONDS = 60.0
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _CHUNK = struct.Struct(">II")
-_OPEN, _COMMITTED, _HALF = ".session", ".committed", ".half"
+_OPEN, _COMMITTED, _HALF, _BYTES = ".session", ".committed", ".half", ".bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,16 +187,29 @@ class Sessions:
             self._touch(self._path(session, _OPEN))
             return after
 
-    def content(self, session: str) -> str:
-        """Return the whole text of a session.
+    def chunks(self, session: str) -> Iterator[str]:
+        """Yield the text of a session, chunk by chunk.
+
+        Raises:
+            NoSuchSession: it is unknown, or ended.
+        """
+        self._touch(self._path(_checked(session), _OPEN))
+        with self._opened(session) as file:
+            for _, chunk in _records(file):
+                yield chunk.decode("utf-8", "surrogatepass")
+
+    def characters(self, session: str) -> int:
+        """Return the length of a session's text, in code points.
 
         Raises:
             NoSuchSession: it is unknown, or ended.
         """
         with self._opened(session) as file:
-            chunks = [chunk.decode("utf-8", "surrogatepass") for _, chunk in _records(file)]
-        self._touch(self._path(session, _OPEN))
-        return "".join(chunks)
+            return self._tally(session, file).characters
+
+    def bytes_path(self, session: str) -> Path:
+        """Return where the bytes of a session's text may be put while it is committed; they go when it ends."""
+        return self._path(_checked(session), _BYTES)
 
     def committed(self, session: str) -> dict[str, Any] | None:
         """Return what the commit of a session was answered with, None when it was not committed."""
@@ -232,7 +245,8 @@ class Sessions:
 
     def _drop(self, session: str) -> None:
         self._tallies.pop(session, None)
-        self._path(session, _OPEN).unlink(missing_ok=True)
+        for ending in (_OPEN, _BYTES):
+            self._path(session, ending).unlink(missing_ok=True)
 
     def _tally(self, session: str, file: Any) -> Tally:
         """What the session holds; counted once a process, since its file alone survives."""
@@ -252,7 +266,7 @@ class Sessions:
         path = self._path(_checked(session), _OPEN)
         try:
             if path.stat().st_mtime < self._now() - self._seconds:
-                self._drop(session)
+                self._drop(session)  # and then there is none
             file = path.open("r+b")
         except FileNotFoundError:
             raise _unknown(session) from None
@@ -261,7 +275,7 @@ class Sessions:
 
     def _expire(self) -> None:
         oldest = self._now() - self._seconds
-        for ending in (_OPEN, _COMMITTED, _HALF):
+        for ending in (_OPEN, _COMMITTED, _HALF, _BYTES):
             for session in self._ids(ending):
                 path = self._path(session, ending)
                 with contextlib.suppress(FileNotFoundError):

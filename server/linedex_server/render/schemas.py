@@ -190,3 +190,86 @@ INDEX_STATUS = _record(
         "version": _TEXT,
     }
 )
+
+_WRITE = {"success": _FLAG, "message": _TEXT}
+WRITTEN = _record(
+    _WRITE,
+    {
+        "path": _TEXT,
+        "created": _FLAG,
+        "changed": _FLAG,
+        "hash": _MAYBE_TEXT,
+        "backup_created": _MAYBE_TEXT,
+        "replacements": _WHOLE,
+        "session_id": _TEXT,
+    },
+)
+SESSION = _record(
+    {**_WRITE, "session_id": _TEXT}, {"path": _TEXT, "hash": _MAYBE_TEXT, "chunks": _WHOLE, "characters": _WHOLE}
+)
+_SIMILAR = _record({"line": _WHOLE, "content": _TEXT, "similarity": _NUMBER})
+EDIT_CONTENT = _record(
+    {
+        **_WRITE,
+        "changes_applied": _WHOLE,
+        "changes_failed": _WHOLE,
+        "results": _listed(
+            _record(
+                {"index": _WHOLE, "success": _FLAG},
+                {
+                    "line_number": _WHOLE,
+                    "line_numbers": _listed(_WHOLE),
+                    "match_type": _TEXT,
+                    "similarity": _NUMBER,
+                    "how": _TEXT,
+                    "error": _TEXT,
+                    "similar_matches": _listed(_SIMILAR),
+                },
+            )
+        ),
+        "preview": _MAYBE_TEXT,
+        "backup_created": _MAYBE_TEXT,
+        "hash": _MAYBE_TEXT,
+        "files": _listed(_record({"path": _TEXT, "hash": _MAYBE_TEXT})),
+    }
+)
+REVERT_EDIT = _record(
+    {
+        **_WRITE,
+        "reverted_to": _MAYBE_TEXT,
+        "current_saved_as": _MAYBE_TEXT,
+        "available_backups": _listed(
+            _record({"id": _TEXT, "timestamp": _TEXT, "size": _WHOLE, "path": _TEXT}),
+        ),
+    },
+    {"hash": _MAYBE_TEXT, "files": _listed(_record({"path": _TEXT, "hash": _MAYBE_TEXT}))},
+)
+EDIT_HISTORY = _record(
+    {
+        "steps": _listed(
+            _record(
+                {
+                    "id": _TEXT,
+                    "timestamp": _TEXT,
+                    "tool": _TEXT,
+                    "undoes": _MAYBE_TEXT,
+                    "undone_by": _MAYBE_TEXT,
+                    "files": _listed(
+                        _record(
+                            {
+                                "path": _TEXT,
+                                "lines_added": _WHOLE,
+                                "lines_removed": _WHOLE,
+                                "created": _FLAG,
+                                "removed": _FLAG,
+                                "size_before": _WHOLE,
+                                "size_after": _WHOLE,
+                            }
+                        )
+                    ),
+                }
+            )
+        ),
+        "cursor": _MAYBE_TEXT,
+    }
+)

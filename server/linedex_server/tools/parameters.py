@@ -88,6 +88,10 @@ class Given:
         assert isinstance(value, bool)
         return value
 
+    def maybe_flag(self, name: str) -> bool | None:
+        """Return a truth value, or None when it was not given."""
+        return None if self._values[name] is None else self.flag(name)
+
     def ranges(self, name: str) -> tuple[tuple[int, int, str], ...] | None:
         """Return line ranges, or None when they were not given."""
         value = self._values[name]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from linedex_server.config import TOOL_GROUPS
-from linedex_server.tools import navigate, search
+from linedex_server.tools import edit, history, navigate, search, session, write
 from linedex_server.tools.tool import Tool
 
-ALL: dict[str, Tool] = {tool.name: tool for tool in (*search.TOOLS, *navigate.TOOLS)}
+ALL: dict[str, Tool] = {
+    tool.name: tool
+    for tool in (*search.TOOLS, *navigate.TOOLS, *edit.TOOLS, *history.TOOLS, *write.TOOLS, *session.TOOLS)
+}
 
 _READ = (
     "get_overview",
@@ -19,8 +22,36 @@ _READ = (
     "list_directory",
     "index_status",
 )
-_LARGEFILE = ("get_overview", "search_content", "read_content", "read_enclosing", "list_directory", "search_directory")
-GROUPS: dict[str, tuple[str, ...]] = {"default": _READ, "read": _READ, "largefile": _LARGEFILE, "all": tuple(ALL)}
+_DEFAULT = (*_READ, "edit_content", "revert_edit", "write_full_text", "apply_text_edits", "replace_literal")
+_LARGEFILE = (
+    "get_overview",
+    "search_content",
+    "read_content",
+    "read_enclosing",
+    "edit_content",
+    "revert_edit",
+    "list_directory",
+    "search_directory",
+)
+_FILE_MCP = (
+    "write_full_text",
+    "apply_text_edits",
+    "apply_text_spans",
+    "replace_literal",
+    "replace_regex",
+    "replace_block",
+    "begin_write_session",
+    "append_write_chunk",
+    "commit_write_session",
+    "abort_write_session",
+)
+GROUPS: dict[str, tuple[str, ...]] = {
+    "default": _DEFAULT,
+    "read": _READ,
+    "largefile": _LARGEFILE,
+    "file-mcp": _FILE_MCP,
+    "all": tuple(ALL),
+}
 assert set(GROUPS) == set(TOOL_GROUPS)
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from linedex.errors import BadCursor
 from linedex.query.progress import Progress
+from linedex_server.edit.editor import Editor
 from linedex_server.render.fields import Fields
 from linedex_server.tools.parameters import Given, Parameter, taken
 from linedex_server.workspace import Workspace
@@ -33,11 +34,28 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What a tool works with: the folders being served, the form its answers take, and who waits for the call."""
+    """What a tool works with: the folders being served, the form its answers take, and who waits for the call.
+
+    Attributes:
+        workspace: the folders.
+        output: the form of answers.
+        progress: who waits, and how far it is.
+    """
 
     workspace: Workspace
     output: Output = Output.TEXT
     progress: Progress = field(default_factory=Progress)
+    _editor: Editor | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self._editor is None:
+            object.__setattr__(self, "_editor", Editor(self.workspace))
+
+    @property
+    def editor(self) -> Editor:
+        """What writes the files; one for a session and all its calls."""
+        assert self._editor is not None
+        return self._editor
 
     @property
     def page_characters(self) -> int:
@@ -63,6 +81,8 @@ class Tool:
         run: the synchronous core; called in a thread.
         output_schema: of the fields under `Output.JSON`.
         writes: whether it changes files.
+        destructive: whether what it writes may take the place of what was there.
+        idempotent: whether calling it again with the same parameters changes nothing more.
     """
 
     name: str
@@ -71,6 +91,8 @@ class Tool:
     run: Callable[[Session, Given], Reply]
     output_schema: Mapping[str, Any]
     writes: bool = False
+    destructive: bool = False
+    idempotent: bool = True
 
     def call(self, session: Session, arguments: Mapping[str, object]) -> Reply:
         """Check the parameters and run.

@@ -44,7 +44,7 @@ def test_a_session_gives_back_what_it_was_begun_with_and_was_handed(folder: Path
     tally = sessions.append(session, "\ntwo")
     assert (tally.chunks, tally.characters) == (2, 8)
     assert sessions.begun(session) == begun
-    assert sessions.content(session) == "one\r\ntwo"
+    assert "".join(sessions.chunks(session)) == "one\r\ntwo"
 
 
 @settings(max_examples=30, deadline=None)
@@ -63,10 +63,10 @@ def test_a_torn_last_chunk_is_dropped_and_the_others_survive_another_process(
     os.truncate(file, whole + cut)
 
     after = Sessions(folder)
-    assert after.content(session) == "".join(chunks)
+    assert "".join(after.chunks(session)) == "".join(chunks)
     tally = after.append(session, "last")
     assert (tally.chunks, tally.characters) == (len(chunks) + 1, len("".join(chunks)) + 4)
-    assert Sessions(folder).content(session) == "".join(chunks) + "last"
+    assert "".join(Sessions(folder).chunks(session)) == "".join(chunks) + "last"
 
 
 def test_a_chunk_that_was_damaged_ends_what_counts(folder: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_chunk_that_was_damaged_ends_what_counts(folder: Path) -> None:
     sessions.append(session, "bad!")
     (file,) = folder.iterdir()
     file.write_bytes(file.read_bytes()[:-1] + b"?")
-    assert Sessions(folder).content(session) == "good"
+    assert "".join(Sessions(folder).chunks(session)) == "good"
 
 
 def test_a_process_killed_after_an_answer_has_lost_nothing(folder: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_process_killed_after_an_answer_has_lost_nothing(folder: Path) -> None
     )
     done = subprocess.run([sys.executable, "-c", script, str(folder)], capture_output=True, text=True, check=False)
     assert done.returncode < 0
-    assert Sessions(folder).content(done.stdout.strip()) == "".join(f"line {number}\n" for number in range(50))
+    assert "".join(Sessions(folder).chunks(done.stdout.strip())) == "".join(f"line {number}\n" for number in range(50))
 
 
 def test_an_append_that_fails_leaves_the_session_as_before(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +111,7 @@ def test_an_append_that_fails_leaves_the_session_as_before(folder: Path, monkeyp
         with pytest.raises(Exception, match="No space left"):
             sessions.append(session, "lost")
     assert sessions.append(session, ", too").chunks == 2
-    assert sessions.content(session) == "kept, too"
+    assert "".join(sessions.chunks(session)) == "kept, too"
 
 
 def test_an_append_beyond_the_size_of_a_session_is_refused_and_changes_nothing(folder: Path) -> None:
@@ -120,7 +120,7 @@ def test_an_append_beyond_the_size_of_a_session_is_refused_and_changes_nothing(f
     sessions.append(session, "a" * 50)
     with pytest.raises(SessionFull, match="50 characters"):
         sessions.append(session, "b" * 200)
-    assert sessions.content(session) == "a" * 50
+    assert "".join(sessions.chunks(session)) == "a" * 50
 
 
 def test_no_more_sessions_are_open_than_may_be(folder: Path) -> None:
@@ -139,7 +139,7 @@ def test_a_session_ends_when_nobody_calls_for_long_and_every_call_puts_that_off(
     clock[0] += 90
     sessions.append(called, "x")
     clock[0] += 90
-    assert sessions.content(called) == "x"
+    assert "".join(sessions.chunks(called)) == "x"
     with pytest.raises(NoSuchSession):
         sessions.append(forgotten, "y")
     sessions.begin(BEGUN)
@@ -154,7 +154,7 @@ def test_an_aborted_session_leaves_no_trace(folder: Path) -> None:
     assert not sessions.abort(session)
     assert list(folder.iterdir()) == []
     with pytest.raises(NoSuchSession):
-        sessions.content(session)
+        "".join(sessions.chunks(session))
 
 
 def test_the_answer_of_a_commit_is_remembered_in_place_of_the_text(folder: Path) -> None:
@@ -170,7 +170,7 @@ def test_the_answer_of_a_commit_is_remembered_in_place_of_the_text(folder: Path)
 
 
 @pytest.mark.parametrize("session", ["", "x", "../../etc/passwd", "A" * 32, "0" * 33, "0" * 31 + "\n"])
-@pytest.mark.parametrize("call", [Sessions.begun, Sessions.content, Sessions.committed, Sessions.abort])
+@pytest.mark.parametrize("call", [Sessions.begun, Sessions.characters, Sessions.committed, Sessions.abort])
 def test_what_is_no_id_names_no_session(folder: Path, session: str, call: Callable[[Sessions, str], object]) -> None:
     with pytest.raises(NoSuchSession):
         call(Sessions(folder), session)

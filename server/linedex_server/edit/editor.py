@@ -1,0 +1,216 @@
+"""The face of the edit engine: paths judged, guards checked, plans handed to the committer, what all writers share.
+
+Promise: nothing outside the allowed roots is written, and nothing of linedex's own state; a call that is cancelled
+before its bytes are put down leaves every file as it was, and one that is cancelled later has happened whole. All
+editors of one state folder in this process share one history, one committer and its locks, and the write sessions.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from linedex.errors import NotFound
+from linedex.files import fingerprint as fingerprints
+from linedex.files.names import display
+from linedex.files.roots import Place
+from linedex.limits import Limits
+from linedex.model import Change
+from linedex.query.progress import Progress
+from linedex_server.config import Settings
+from linedex_server.edit.commit import Committer
+from linedex_server.edit.document import WHOLE_BYTES, Document
+from linedex_server.edit.errors import OwnState
+from linedex_server.edit.history import Budget, History
+from linedex_server.edit.history_steps import Undoes
+from linedex_server.edit.plans import Committed, Planner, Target
+from linedex_server.edit.sessions import Sessions
+from linedex_server.edit.snapshot import Snapshot
+from linedex_server.workspace import Workspace
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A plan that was not carried out.
+
+    Attributes:
+        shown: how the caller spells the file.
+        told: what the plan carries.
+        token: hash of the file that it is about, "" when there is none.
+    """
+
+    shown: str
+    told: object
+    token: str
+
+
+class Engine:
+    """What all editors of one state folder share in this process.
+
+    Attributes:
+        history: the steps that were made.
+        committer: puts bytes down.
+        sessions: the write sessions.
+    """
+
+    def __init__(self, state_dir: Path, budget: Budget, limits: Limits) -> None:
+        self.history = History(state_dir / "history" / "history.db", budget)
+        self.committer = Committer(self.history, limits)
+        self.sessions = Sessions(state_dir / "sessions")
+        self._recovering = threading.Lock()
+        self._recovered = False
+
+    def recover(self) -> None:
+        """Finish or take back what processes that are gone left half done; only the first call does anything.
+
+        Raises:
+            WriteFailed: the history cannot be read or written.
+        """
+        with self._recovering:
+            if not self._recovered:
+                if self.history.path.exists():
+                    for sentence in self.committer.recover():
+                        log.warning("%s", sentence)
+                self._recovered = True
+
+
+_ENGINES: Final[weakref.WeakValueDictionary[str, Engine]] = weakref.WeakValueDictionary()
+_OPENING: Final = threading.Lock()
+
+
+def engine_of(settings: Settings) -> Engine:
+    """Return the engine of a state folder, alive as long as somebody holds it; the first to ask sets the budget."""
+    key = os.path.realpath(settings.state_dir)
+    with _OPENING:
+        engine = _ENGINES.get(key)
+        if engine is None:
+            budget = Budget(stored_bytes=settings.history_bytes, steps=settings.history_steps)
+            engine = _ENGINES[key] = Engine(settings.state_dir, budget, settings.limits)
+        return engine
+
+
+class Editor:
+    """What the write tools of one session call."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        """Edit the files of `workspace`; nothing is opened before the first call."""
+        self._workspace = workspace
+        self._guard = threading.Lock()
+        self._engine: Engine | None = None
+
+    @property
+    def engine(self) -> Engine:
+        """What this editor shares with others; the first to ask sees to what a crash left behind."""
+        with self._guard:
+            if self._engine is None:
+                self._engine = engine_of(self._workspace.settings)
+        self._engine.recover()
+        return self._engine
+
+    def place(self, path: str, *, must_exist: bool = True) -> Place:
+        """Return where a path leads, for writing.
+
+        Args:
+            path: any spelling that leads below an allowed root, through links too.
+            must_exist: whether a missing file is refused.
+
+        Raises:
+            OwnState: it lies in linedex's own state folder.
+            LinedexError: as `Workspace.place`.
+        """
+        place = self._workspace.place(path, must_exist=must_exist)
+        own = os.fsencode(os.path.realpath(self._workspace.settings.state_dir))
+        if place.absolute == own or place.absolute.startswith(own + b"/"):
+            raise OwnState(f"`{path}` lies in linedex's own state folder, which no tool writes.", "Name another file.")
+        return place
+
+    def shown(self, place: Place) -> str:
+        """Return how answers spell a place."""
+        return self._workspace.called(place.absolute)
+
+    def target(self, path: str, plan: Planner, *, create_dirs: bool = False, new: bool = False) -> Target:
+        """Return a target for `commit`.
+
+        Args:
+            path: as the caller spells it.
+            plan: what to do with the file.
+            create_dirs: whether missing folders above it are made.
+            new: whether there need not be such a file yet.
+
+        Raises:
+            LinedexError: as `place`.
+        """
+        place = self.place(path, must_exist=not new)
+        return Target(place, self.shown(place), plan, create_dirs)
+
+    def commit(self, targets: Sequence[Target], *, tool: str, progress: Progress) -> tuple[Committed, ...]:
+        """Make all of the targets' plans, or none; one step of the history.
+
+        Raises:
+            Cancelled: the caller waits no longer; nothing was written.
+            LinedexError: nothing was written; the error says why.
+        """
+        progress.check()
+        return self.engine.committer.commit(targets, tool=tool)
+
+    def revert(
+        self, targets: Sequence[Target], undoes: Undoes, *, tool: str, progress: Progress
+    ) -> tuple[Committed, ...]:
+        """Make the plans that take a step back; itself a step. Raises as `commit`."""
+        progress.check()
+        return self.engine.committer.commit(targets, tool=tool, undoes=undoes)
+
+    @contextmanager
+    def opened(self, place: Place) -> Iterator[Snapshot | None]:
+        """Open a file for looking, None when there is none.
+
+        Raises:
+            LinedexError: it cannot be read, or is no file.
+        """
+        try:
+            snapshot = Snapshot(place, self._workspace.settings.limits)
+        except NotFound:
+            yield None
+            return
+        with snapshot:
+            yield snapshot
+
+    def look(self, target: Target) -> Look:
+        """Return what a target's plan would do, and write nothing.
+
+        Raises:
+            LinedexError: as `commit`, but for what only the disk can say.
+        """
+        with self.opened(target.place) as snapshot:
+            plan = target.plan(snapshot)
+            return Look(target.shown, plan.told, "" if snapshot is None else snapshot.token())
+
+    def document(self, snapshot: Snapshot) -> Document:
+        """Return the text of a snapshot; of a large file, what the index knows of exactly these bytes is taken."""
+        if snapshot.size > WHOLE_BYTES:
+            index, path = self._workspace.at(display(snapshot.place.absolute))
+            known = index.layout(path)
+            if fingerprints.change(known.fingerprint, fingerprints.from_stat(snapshot.status)) is Change.UNCHANGED:
+                return Document(snapshot.read, snapshot.size, known.format, lambda: known.lines)
+        return Document.detected(snapshot.read, snapshot.size, self._workspace.settings.limits)
+
+    def enclosing(self, place: Place) -> Callable[[str], Sequence[tuple[int, int]]]:
+        """Return a look-up in the outline of a file: from `Class.method`, or its last part, to first and last lines."""
+
+        def ranges(name: str) -> Sequence[tuple[int, int]]:
+            index, path = self._workspace.at(display(place.absolute))
+            symbols = index.outline(path).symbols
+            whole = [one for one in symbols if one.path == name]
+            found = whole or [one for one in symbols if one.path.endswith(f".{name}")]
+            return [(one.line, one.end_line) for one in found]
+
+        return ranges
