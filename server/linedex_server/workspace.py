@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeAlias
 
 from linedex.errors import BadArgument, NotAFile, NotAFolder, Unreadable
+from linedex.files.ignore import IgnoreRules, WalkSettings
 from linedex.files.names import display
 from linedex.files.roots import Place, Root, Roots
+from linedex.files.walk import is_hidden
 from linedex.index import Index
 from linedex.model import RelPath
 from linedex_server.config import Settings
@@ -64,7 +66,8 @@ class Workspace:
         self._judge = Roots(folders, unrestricted=self.unrestricted)
         self.roots = tuple(Path(os.fsdecode(path)) for path in dict.fromkeys(Root(folder).path for folder in folders))
         self._shared = SharedIndexes(spare=0) if indexes is None else indexes
-        openings = [self._opening(root) for root in self.roots]
+        self._homes = _homes(self.roots, settings.walk)
+        openings = [self._opening(root) for root in self.roots if not self._homes[os.fsencode(root)][1]]
         loose = self._opening(LOOSE_ROOT, loose=True) if self.unrestricted else None
         # nothing raises from here on, so that no lease is left without an end
         self._leases = {os.fsencode(one.root): self._shared.lease(one, settings.limits) for one in openings}
@@ -91,7 +94,7 @@ class Workspace:
 
     @property
     def indexes(self) -> tuple[Index, ...]:
-        """The indexes of the roots, in the order they were named."""
+        """The indexes of the roots, in the order they were named; a root inside another is part of that one's."""
         return tuple(lease.index for lease in self._leases.values())
 
     def at(self, path: str) -> At:
@@ -108,7 +111,8 @@ class Workspace:
         """
         place = self.place(path)
         if place.root is not None:
-            return self._leases[place.root.path].index, place.path
+            home, below = self._homes[place.root.path]
+            return self._leases[home].index, RelPath(os.path.join(below, place.path) if place.path else below)
         assert self._loose is not None  # only an unrestricted judge lets such a place through
         return self._loose.index, place.path
 
@@ -201,6 +205,25 @@ class Workspace:
         make_private_folders(settings.state_dir, sidecar)
         state = settings.state_dir
         return Opening(root, sidecar, settings.walk, loose, languages_folder(state), state)
+
+
+def _homes(roots: Iterable[Path], walk: WalkSettings) -> dict[bytes, tuple[bytes, RelPath]]:
+    """Return for each root the root whose index holds it, and where below that one it lies, b"" for its own.
+
+    A root inside another belongs to that one's index, so that no file is indexed or found twice; but not where the
+    rules of the outer one leave it out, as they do with `node_modules`, or where it is hidden in that one.
+    """
+    homes: dict[bytes, tuple[bytes, RelPath]] = {}
+    for root in sorted(map(os.fsencode, roots), key=len):
+        homes[root] = root, RelPath(b"")
+        for outer in [home for home, (_, below) in homes.items() if not below and home != root]:
+            below = Root(os.fsdecode(outer)).below(root)
+            if below is None or is_hidden(below):
+                continue
+            if not IgnoreRules(Root(os.fsdecode(outer)), walk).is_ignored(below, is_folder=True):
+                homes[root] = outer, below
+                break
+    return homes
 
 
 def _joined(index: Index, path: RelPath) -> bytes:

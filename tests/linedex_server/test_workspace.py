@@ -43,9 +43,23 @@ def test_an_alias_of_a_root_shares_its_index(tmp_path: Path, folders: tuple[Path
         assert workspace.at(str(tmp_path / "alias" / "src" / "a.py")) == (workspace.indexes[0], b"src/a.py")
 
 
-def test_the_innermost_root_answers(tmp_path: Path, folders: tuple[Path, Path]) -> None:
-    with Workspace(settings(tmp_path, folders[0], folders[0] / "src")) as workspace:
+def test_a_root_inside_another_belongs_to_the_index_of_that_one(tmp_path: Path, folders: tuple[Path, Path]) -> None:
+    deeper = folders[0] / "src" / "deeper"
+    deeper.mkdir()
+    with Workspace(settings(tmp_path, deeper, folders[0] / "src", folders[0], folders[1])) as workspace:
+        assert [index.root for index in workspace.indexes] == [folders[0], folders[1]]
+        assert workspace.at(str(folders[0] / "src" / "a.py")) == (workspace.indexes[0], b"src/a.py")
+        assert workspace.at(str(folders[0] / "src")) == (workspace.indexes[0], b"src")
+        assert workspace.at(str(deeper)) == (workspace.indexes[0], b"src/deeper")
+        assert workspace.at(str(folders[1])) == (workspace.indexes[1], b"")
+
+
+def test_a_root_that_another_one_leaves_out_has_its_own_index(tmp_path: Path, folders: tuple[Path, Path]) -> None:
+    (folders[0] / ".ignore").write_text("src\n")
+    (folders[0] / ".hidden").mkdir()
+    with Workspace(settings(tmp_path, folders[0], folders[0] / "src", folders[0] / ".hidden")) as workspace:
         assert workspace.at(str(folders[0] / "src" / "a.py")) == (workspace.indexes[1], b"a.py")
+        assert workspace.at(str(folders[0] / ".hidden")) == (workspace.indexes[2], b"")
 
 
 def test_the_sidecar_of_a_root_is_named_by_its_real_path(tmp_path: Path, folders: tuple[Path, Path]) -> None:
