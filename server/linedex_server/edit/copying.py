@@ -64,7 +64,7 @@ def write_pieces(
     return at
 
 
-def write_all(target: int, content: bytes | memoryview, at: int) -> None:
+def write_all(target: int, content: bytes | bytearray, at: int) -> None:
     """Write bytes at an offset, all of them."""
     view = memoryview(content)
     while view:

@@ -14,7 +14,7 @@ from typing import Final
 from linedex_server.edit.attributes import permissions
 from linedex_server.edit.copying import write_all
 from linedex_server.edit.history_steps import Intent, Read
-from linedex_server.edit.layout import new_size, parts, region, writes
+from linedex_server.edit.layout import Stretch, new_size, parts, region, writes
 from linedex_server.edit.lease import Lease
 from linedex_server.edit.placement import Identity, Placement
 from linedex_server.edit.restarts import Again
@@ -95,7 +95,7 @@ class InPlace(Placement):
         assert self._snapshot is not None
         old = self._snapshot
         # what moves is overwritten by what moved before it, so all of it is read first
-        content = [(at, b"".join(parts(piece, old.read))) for at, piece in writes(self.plan.splices, old.size)]
+        content = [(at, _assembled(piece, old.read)) for at, piece in writes(self.plan.splices, old.size)]
         self._written = True
         for at, piece in content:
             self._faults("write in place")
@@ -138,6 +138,16 @@ class InPlace(Placement):
         if self._opened >= 0:
             os.close(self._opened)
             self._opened = -1
+
+
+def _assembled(piece: Stretch | bytes, read: Read) -> bytes | bytearray:
+    if isinstance(piece, bytes):
+        return piece
+    # joining would hold everything twice
+    content = bytearray()
+    for part in parts(piece, read):
+        content += part
+    return content
 
 
 def restore(descriptor: int, kept: tuple[int, int], former: Read, size: int | None, mode: int | None) -> None:

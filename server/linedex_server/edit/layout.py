@@ -41,8 +41,8 @@ def pieces(splices: Sequence[Splice], start: int, end: int) -> Iterator[Stretch 
     for splice in splices:
         if at < splice.start:
             yield Stretch(at, splice.start)
-        if splice.new:
-            yield splice.new
+        if new := splice.new:
+            yield new
         at = splice.end
     if at < end:
         yield Stretch(at, end)

@@ -10,6 +10,7 @@ expect it. SIGURG is ignored by default; nothing here waits for it, since `F_GET
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import signal
@@ -60,7 +61,9 @@ class Lease:
         """Give the lease back; who waits goes on."""
         if sys.platform == "linux" and self.writers is Writers.NONE:
             self.writers = Writers.UNKNOWN
-            fcntl.fcntl(self._descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+            # the kernel has taken it already if it was not given back in time
+            with contextlib.suppress(BlockingIOError):
+                fcntl.fcntl(self._descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
 
 
 def _taken(descriptor: int) -> Writers:

@@ -29,8 +29,15 @@ def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
     plain = request.param == "plain"
     made = Desk(tmp_path, PLAIN if plain else NATIVE, Bounds(quiet_seconds=0 if plain else 2))
     (made.root / "a.txt").write_bytes(OLD)
+    opened = open_files()
     yield made
     made.close()
+    assert open_files() == opened, "a commit left a file open"
+
+
+def open_files() -> int:
+    """Return how many descriptors this process has open, 0 where the system does not tell."""
+    return len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").is_dir() else 0
 
 
 def test_a_change_is_put_down_with_its_token_and_one_step(desk: Desk) -> None:

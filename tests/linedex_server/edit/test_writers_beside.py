@@ -171,6 +171,20 @@ def test_a_breaking_lease_is_seen_and_kills_nobody(tmp_path: Path) -> None:
     assert caught == []
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="leases are Linux's")
+def test_a_lease_that_the_kernel_took_is_broken_and_given_back_in_peace(tmp_path: Path) -> None:
+    import fcntl
+
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"one\n")
+    reading = os.open(path, os.O_RDONLY)
+    lease = Lease(reading, wanted=True)
+    fcntl.fcntl(reading, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    assert lease.breaking
+    lease.release()
+    os.close(reading)
+
+
 @pytest.mark.parametrize("abilities", [PLAIN, Abilities(leases=False)], ids=["plain", "without leases"])
 def test_without_leases_a_file_just_changed_counts_as_being_written(desk: Desk, abilities: Abilities) -> None:
     desk.abilities, desk.bounds = abilities, Bounds(quiet_seconds=3600)
