@@ -24,13 +24,12 @@ def in_order(document: Document, edits: Iterable[tuple[Text, Sequence[TextChange
     found: Edits = []
     for text, changes in sorted(own, key=lambda edit: (edit[0].start, edit[0].end)):
         if found and text.start < found[-1][0].end:
-            before, others = found.pop()
+            before, others = found[-1]
             if text.end > before.end:
-                joined = document.lines(before.first_line, text.first_line + text.lines - 1)
-                others = _moved(others, joined.line_start(before.first_line))
-            else:
-                joined = before
-            found.append((joined, others + _moved(changes, joined.line_start(text.first_line))))
+                # it begins where the one before begins
+                before = document.lines(before.first_line, text.first_line + text.lines - 1)
+                found[-1] = (before, others)
+            others += _moved(changes, before.line_start(text.first_line))
         else:
             found.append((text, changes))
     return [(text, sorted(changes, key=lambda one: (one.start, one.end))) for text, changes in found]
@@ -118,6 +117,8 @@ def _cut(text: Text, changes: list[TextChange]) -> list[TextChange] | None:
 
 
 def _moved(changes: Iterable[TextChange], by: int) -> list[TextChange]:
+    if not by:
+        return list(changes)
     return [replace(change, start=change.start + by, end=change.end + by) for change in changes]
 
 

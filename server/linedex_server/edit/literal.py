@@ -61,7 +61,7 @@ def literal(document: Document, request: LiteralRequest) -> Planned:
     if not _fits(hits, expected):
         raise _miscounted(ground, hits, expected)
     if hits.more:
-        raise TooLarge(f"old_text occurs over {len(hits.spans):,} times.", "Give a longer text.")
+        raise TooLarge(f"old_text occurs over {len(hits.spans):,} times.", "Give a longer text, or use replace_regex.")
     places = without_overlap(hits.spans)
     demand_room([len(new) * len(places)])
     found = [ground.occurrence(span, old) for span in places]
