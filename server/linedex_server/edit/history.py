@@ -83,7 +83,7 @@ class Kept:
         """Return up to `size` bytes from `offset`, fewer only at the end.
 
         Raises:
-            NoSuchStep: the step has been removed since.
+            NoSuchStep: the step has been removed since, or these bytes are damaged.
             Unreadable: the history cannot be read.
         """
         size = max(0, min(size, self.size - offset))
@@ -331,7 +331,7 @@ class History:
         Raises:
             Unreadable: the history cannot be read.
         """
-        return self._file.read(history_rows.unsettled)
+        return self._file.read(history_rows.unsettled, mend=True)
 
     def roll_back(self, step: str, path: bytes) -> Kept:
         """Return the bytes that `keep` kept; their place is in the intent.

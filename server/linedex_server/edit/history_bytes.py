@@ -1,7 +1,7 @@
 """Bytes of any length in the history, as streams of chunks that are kept once each.
 
 Promise: writing and reading hold two chunks at a time, however long the stream. What was written is what is read: a
-chunk that has not the hash it was kept under is damage, not data.
+chunk that has not the hash it was kept under is refused, and costs no other step anything.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from hashlib import sha256
 
 import apsw
 
+from linedex_server.edit.errors import NoSuchStep
 from linedex_server.edit.history_schema import CHUNK_BYTES, Stream
 from linedex_server.edit.history_steps import Read
 
@@ -67,7 +68,7 @@ def read(db: apsw.Connection, file: int, stream: Stream, offset: int, size: int)
     """Return up to `size` bytes of a stream from `offset`, fewer only at its end.
 
     Raises:
-        apsw.CorruptError: a chunk is not what was kept.
+        NoSuchStep: a chunk is not what was kept.
     """
     first, last = offset // CHUNK_BYTES, (offset + size - 1) // CHUNK_BYTES
     parts = [
@@ -83,12 +84,14 @@ def read(db: apsw.Connection, file: int, stream: Stream, offset: int, size: int)
 
 
 def _unpacked(packed: bytes, size: int, digest: bytes) -> bytes:
-    try:
-        content = packed if len(packed) == size else zlib.decompress(packed, bufsize=size)
-    except zlib.error as error:
-        raise apsw.CorruptError(f"a chunk does not unpack: {error}") from error
+    content = packed
+    if len(packed) != size:
+        try:
+            content = zlib.decompress(packed, bufsize=size)
+        except zlib.error:
+            content = b""
     if sha256(content).digest() != digest:
-        raise apsw.CorruptError("a chunk has other bytes than were kept")
+        raise NoSuchStep("The bytes that this step kept are damaged.", "See edit_history for other steps.")
     return content
 
 

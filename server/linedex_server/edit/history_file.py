@@ -1,7 +1,8 @@
 """The open file of a history: one connection, one transaction at a time, damage moved aside.
 
 Promise: each operation runs in one transaction, on the file that is at the path now, whatever another process has moved
-or deleted. What SQLite finds damaged is kept under another name and a new history begun; `take_notes` says so once.
+or deleted. Where a write finds the file damaged, it is kept under another name and a new one begun, and `take_notes`
+says so once; a read that finds damage leaves the file to be read elsewhere.
 """
 
 from __future__ import annotations
@@ -45,15 +46,24 @@ class HistoryFile:
             notes, self._notes = self._notes, []
             return notes
 
-    def read(self, operation: Callable[[apsw.Connection], T]) -> T:
+    def read(self, operation: Callable[[apsw.Connection], T], *, mend: bool = False) -> T:
         """Return what `operation` finds in one state of the history.
 
+        Args:
+            operation: reads.
+            mend: whether a damaged file is moved aside, as a write would do; the answer is that of an empty history.
+
         Raises:
-            Unreadable: the system refuses.
+            Unreadable: the system refuses, or the file is damaged.
         """
         try:
-            return self._run(operation, "BEGIN DEFERRED")
-        except (*REFUSED, *DAMAGED, OSError) as error:
+            return self._run(operation, "BEGIN DEFERRED", mend=mend)
+        except DAMAGED as error:
+            raise Unreadable(
+                f"the history {self.path} is damaged: {error}.",
+                "Copy it to look into it; the next write moves it aside and begins a new one.",
+            ) from error
+        except (*REFUSED, OSError) as error:
             raise Unreadable(f"the history {self.path} cannot be read: {error}.", "Check the state folder.") from error
 
     def write(self, operation: Callable[[apsw.Connection], T]) -> T:
@@ -65,12 +75,12 @@ class HistoryFile:
             WriteFailed: the system refuses: no space, no permission, another process is writing for half a minute.
         """
         try:
-            return self._run(operation, "BEGIN IMMEDIATE")
+            return self._run(operation, "BEGIN IMMEDIATE", mend=True)
         except (*REFUSED, *DAMAGED, OSError) as error:
             message = f"the change cannot be recorded in the history {self.path}: {error}."
             raise WriteFailed(message, f"Nothing was written. {_mending(error)}") from error
 
-    def _run(self, operation: Callable[[apsw.Connection], T], begin: str) -> T:
+    def _run(self, operation: Callable[[apsw.Connection], T], begin: str, *, mend: bool) -> T:
         with self._guard:
             if self._inside:  # by this thread, the guard says
                 return operation(self._connected())
@@ -78,6 +88,8 @@ class HistoryFile:
             try:
                 return self._transact(operation, begin)
             except DAMAGED as error:
+                if not mend:
+                    raise
                 self._set_aside(error)
                 return self._transact(operation, begin)
             finally:

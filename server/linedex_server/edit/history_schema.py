@@ -17,7 +17,7 @@ after somebody else has changed the file; and the former bytes that roll back a 
 `intents` says how the files of a step that is not `done` are about to be put down, and which process does it.
 
 The file is in WAL mode with `synchronous = FULL`: what a transaction wrote is on the disk when it returns. A damaged
-file is never written to: it is moved aside and a new one begun. The numbers of the new one begin far above, so that
+file is not written to: it is moved aside and a new one begun. The numbers of the new one begin far above, so that
 an old name never names a new step.
 
 Versions
@@ -27,6 +27,7 @@ Versions
 
 from __future__ import annotations
 
+import functools
 import os
 import time
 from enum import IntEnum
@@ -41,7 +42,8 @@ from linedex_server.edit.errors import WriteFailed
 APPLICATION_ID: Final = 0x6C646869  # "ldhi"
 VERSION: Final = 1
 CHUNK_BYTES: Final = 1 << 20
-DAMAGED: Final = (apsw.CorruptError, apsw.NotADBError)
+DAMAGED: Final = (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError)
+"""What SQLite raises for damage, and apsw for text that has none of its encoding."""
 REFUSED: Final = (
     apsw.BusyError,
     apsw.CantOpenError,
@@ -160,6 +162,24 @@ def _demand_format(db: apsw.Connection, path: Path) -> None:
         raise WriteFailed(
             f"the history {path} was written by a later version of linedex.", "Use that version, or move the file away."
         )
+
+    # a statement of ours that fails for a damaged schema could not be told from a mistake of ours
+    if _schema(db) != _expected_schema():
+        raise apsw.CorruptError("its tables are not those of a history")
+
+
+def _schema(db: apsw.Connection) -> list[tuple[str, str]]:
+    return list(db.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name"))
+
+
+@functools.cache
+def _expected_schema() -> list[tuple[str, str]]:
+    db = apsw.Connection(":memory:")
+    try:
+        db.execute(TABLES)
+        return _schema(db)
+    finally:
+        db.close()
 
 
 def _aside(path: Path) -> list[Path]:

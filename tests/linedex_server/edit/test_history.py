@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linedex.errors import Unreadable
 from linedex_server.edit import history_steps, writers
 from linedex_server.edit.errors import Conflict, NoSuchStep, WriteFailed
 from linedex_server.edit.history import Budget, History
@@ -268,6 +269,40 @@ def test_a_damaged_history_is_moved_aside_and_said_so(tmp_path: Path, damage: st
     assert [one.id for one in history.steps()] == [step]
     assert step not in old
     history.close()
+
+
+def test_a_damaged_history_is_left_where_it_is_by_who_only_reads(history: History) -> None:
+    made(history, b"a", Splice(0, 1, b"b"))
+    history.close()
+    history.path.write_bytes(b"no database at all\n" * 500)
+    with pytest.raises(Unreadable, match="is damaged"):
+        history.steps()
+    assert not list(history.path.parent.glob("*damaged*"))
+    assert history.pending() == []  # what a start asks must not refuse the writes that come after it
+    assert len(list(history.path.parent.glob("history.db.damaged-1"))) == 1
+
+
+def test_damaged_bytes_of_one_step_cost_no_other_step_anything(history: History) -> None:
+    steps = [made(history, noise(3_000, seed), Splice(0, 1, b"b")) for seed in range(3)]
+    history.close()
+    content = history.path.read_bytes()
+    at = content.index(noise(3_000, 1)[:1_000])
+    history.path.write_bytes(content[: at + 50] + b"!" + content[at + 51 :])
+    with pytest.raises(NoSuchStep, match="damaged"):
+        history.former(steps[1], PATH).read(0, 3_000)
+    assert history.former(steps[0], PATH).read(0, 3_000) == noise(3_000, 0)
+    assert history.former(steps[2], PATH).read(0, 3_000) == noise(3_000, 2)
+
+
+def test_a_history_with_other_tables_is_moved_aside(history: History) -> None:
+    made(history, b"a", Splice(0, 1, b"b"))
+    history.close()
+    with sqlite3.connect(history.path) as db:
+        db.execute("ALTER TABLE files RENAME COLUMN whole TO hole")
+    db.close()
+    step = made(history, b"a", Splice(0, 1, b"b"))
+    assert [one.id for one in history.steps()] == [step]
+    assert len(list(history.path.parent.glob("history.db.damaged-1"))) == 1
 
 
 def test_a_history_of_a_later_version_is_not_touched(history: History) -> None:
