@@ -17,6 +17,8 @@ from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.types import CallToolResult, TextContent
 
+from linedex.errors import Cancelled
+from linedex.query.progress import Progress
 from linedex_server.config import TOOL_GROUPS, Settings
 from linedex_server.edit.editor import engine_of
 from linedex_server.mcp_server import build_server
@@ -134,6 +136,7 @@ def test_the_groups_are_those_of_the_two_seeds_and_of_everyday_work() -> None:
         *GROUPS["read"],
         "edit_content",
         "revert_edit",
+        "edit_history",
         "write_full_text",
         "apply_text_edits",
         "replace_literal",
@@ -231,6 +234,17 @@ def test_a_preview_is_no_longer_than_a_page(workspace: Workspace) -> None:
     assert len(text) <= workspace.settings.page_characters
     assert "cut" in text
     assert text.splitlines()[-1].startswith("Write it with preview=false")
+
+
+def test_a_stale_hash_is_told_with_the_present_one_and_what_changed(workspace: Workspace) -> None:
+    file = workspace.base / "a.txt"
+    file.write_bytes(b"one\ntwo\n")
+    told(workspace, "replace_literal", path="a.txt", old_text="two", new_text="2")
+    file.write_bytes(b"ONE\n2\n")
+    before, now = token(b"one\ntwo\n"), token(b"ONE\n2\n")
+    text = refused(workspace, "replace_literal", path="a.txt", old_text="2", new_text="x", base_hash=before)
+    assert text.startswith(f"Not edited: a.txt has changed since hash {before}. ")
+    assert f"Now: {now}. What changed:\n@@ -1,2 +1,2 @@\n-one\n-two\n+ONE\n+2" in text
 
 
 # several files
@@ -459,6 +473,29 @@ def test_no_increment_of_several_clients_is_lost(workspace: Workspace) -> None:
     assert not failures
     assert file.read_bytes() == b"count %d\n" % (clients * increments)
     assert [path.name for path in workspace.base.iterdir()] == ["counter.txt"]
+
+
+def test_a_cancelled_write_has_not_begun_or_is_whole(house: House) -> None:
+    root = house.root("root")
+    client = house.client(root)
+    client.begin()
+    versions = [f"version {number}\n" * 20_000 for number in range(12)]
+    for content in versions:
+        call = client.send("tools/call", name="write_full_text", arguments={"path": "a.txt", "content": content})
+        client.send("notifications/cancelled", answered=False, requestId=call)
+    client.call("write_full_text", path="a.txt", content="last\n")
+    # threads of cancelled calls may still be under way
+    house.until(lambda: [path.name for path in root.iterdir()] == ["a.txt"], "no write is under way")
+    assert (root / "a.txt").read_text(encoding="ascii") in (*versions, "last\n")
+
+
+def test_a_write_that_nobody_waits_for_is_not_begun(workspace: Workspace) -> None:
+    progress = Progress()
+    progress.cancel()
+    session = Session(workspace, progress=progress)
+    with pytest.raises(Cancelled):
+        ALL["write_full_text"].call(session, {"path": "a.txt", "content": "x"})
+    assert list(workspace.base.iterdir()) == []
 
 
 def test_sessions_of_one_state_folder_share_an_engine_and_others_do_not(tmp_path: Path) -> None:

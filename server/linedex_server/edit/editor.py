@@ -30,10 +30,15 @@ from linedex_server.edit.document import WHOLE_BYTES, Document
 from linedex_server.edit.errors import OwnState
 from linedex_server.edit.history import Budget, History
 from linedex_server.edit.history_steps import Undoes
+from linedex_server.edit.planners import Subject
 from linedex_server.edit.plans import Committed, Planner, Target
+from linedex_server.edit.revert import difference, known_version
 from linedex_server.edit.sessions import Sessions
-from linedex_server.edit.snapshot import Snapshot
+from linedex_server.edit.snapshot import Snapshot, parsed_hash
 from linedex_server.workspace import Workspace
+
+_DIFFED_BYTES: Final = 4 << 20
+"""Files of which a refusal shows what changed."""
 
 log = logging.getLogger(__name__)
 
@@ -193,6 +198,16 @@ class Editor:
         with self.opened(target.place) as snapshot:
             plan = target.plan(snapshot)
             return Look(target.shown, plan.told, "" if snapshot is None else snapshot.token())
+
+    def subject(self, place: Place) -> Subject:
+        """Return what planners need to know of a file beside its bytes."""
+        return Subject(self.shown(place), self.document, self._since)
+
+    def _since(self, snapshot: Snapshot, base_hash: str) -> str:
+        if snapshot.size > _DIFFED_BYTES:
+            return ""
+        before = known_version(self.engine.history, snapshot.place.absolute, parsed_hash(base_hash))
+        return "" if before is None else difference(before, snapshot.read(0, snapshot.size))
 
     def document(self, snapshot: Snapshot) -> Document:
         """Return the text of a snapshot; of a large file, what the index knows of exactly these bytes is taken."""

@@ -25,8 +25,34 @@ from linedex_server.edit.text import Text, argument
 
 KEPT: Final = Style()
 Changes: TypeAlias = Sequence[tuple[Text, Sequence[TextChange]]]
-Reading: TypeAlias = Callable[[Snapshot], Document]
-"""Makes the document of a snapshot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The file that a planner is about.
+
+    Attributes:
+        shown: how the caller spells it.
+        document: makes the document of a snapshot.
+        since: returns what changed in a snapshot since the state that a hash names, as a diff, "" if it is not known.
+    """
+
+    shown: str
+    document: Callable[[Snapshot], Document]
+    since: Callable[[Snapshot, str], str]
+
+    def demand(self, snapshot: Snapshot, base_hash: str | None) -> None:
+        """Do nothing if the file is in the state that `base_hash` names, or if it names none.
+
+        Raises:
+            BadArgument: it is no hash.
+            Conflict: the file is in another state; what changed since is told where it is known.
+        """
+        try:
+            snapshot.demand(base_hash, self.shown)
+        except Conflict as conflict:
+            told = self.since(snapshot, base_hash or "")
+            raise Conflict(f"{conflict} What changed:\n{told}" if told else str(conflict), conflict.hint) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +82,7 @@ class Outcome:
 
 
 def changing(
-    shown: str,
-    reading: Reading,
+    subject: Subject,
     work: Callable[[Document], tuple[Changes, object]],
     *,
     base_hashes: Sequence[str] = (),
@@ -66,8 +91,7 @@ def changing(
     """Return the planner of a change to a file that must be there.
 
     Args:
-        shown: how the caller spells the file.
-        reading: makes its document.
+        subject: the file.
         work: returns what changes, and what the answer tells of it (`Plan.told`).
         base_hashes: of the state that the caller means; each has to fit.
         style: what to convert.
@@ -75,10 +99,10 @@ def changing(
 
     def plan(snapshot: Snapshot | None) -> Plan:
         if snapshot is None:
-            raise NotFound(f"There is no `{shown}`.", "write_full_text makes a new file.")
+            raise NotFound(f"There is no `{subject.shown}`.", "write_full_text makes a new file.")
         for mark in base_hashes:
-            snapshot.demand(mark, shown)
-        document = reading(snapshot)
+            subject.demand(snapshot, mark)
+        document = subject.document(snapshot)
         changes, told = work(document)
         added, removed = lines_changed(by_text(changes))
         made = splices(document, changes, style)
@@ -101,8 +125,7 @@ def _place(change: TextChange) -> tuple[int, int]:
 
 
 def whole(
-    shown: str,
-    reading: Reading,
+    subject: Subject,
     content: str | LargeText,
     style: Style,
     *,
@@ -113,8 +136,7 @@ def whole(
     """Return the planner of a write of a whole text; its `Plan.told` is a `Whole`.
 
     Args:
-        shown: how the caller spells the file.
-        reading: makes its document.
+        subject: the file.
         content: the text.
         style: the form it is written in.
         if_exists: what to do when there is such a file: `overwrite`, `error` or `skip`.
@@ -126,7 +148,8 @@ def whole(
         if snapshot is None:
             if base_hash is not None:
                 raise Conflict(
-                    f"There is no {shown}, so it has no hash {base_hash}.", "Leave base_hash out to make a new file."
+                    f"There is no {subject.shown}, so it has no hash {base_hash}.",
+                    "Leave base_hash out to make a new file.",
                 )
             if isinstance(content, LargeText):
                 return Plan(content.splices(style, 0), told=Whole())
@@ -134,11 +157,11 @@ def whole(
             lines = text.count("\n") + (text[-1:] not in ("", "\n"))
             return Plan((Splice(0, 0, encoded_new(text, style)),), told=Whole(), lines_added=lines, lines_removed=0)
         if if_exists == "error":
-            raise Exists(f"{shown} exists.", 'Name another file, or give if_exists="overwrite".')
+            raise Exists(f"{subject.shown} exists.", 'Name another file, or give if_exists="overwrite".')
         if if_exists == "skip":
             return Plan((), told=Whole(skipped=True))
-        snapshot.demand(base_hash, shown)
-        document = reading(snapshot)
+        subject.demand(snapshot, base_hash)
+        document = subject.document(snapshot)
         told = Whole(changed_since=hash_then is not None and hash_then != snapshot.token())
         if isinstance(content, LargeText):
             wanted = style if document.format.binary else styled_as(document, style)

@@ -121,7 +121,9 @@ def _target(editor: Editor, part: _Part) -> Target:
         placed = _placed(editor, part, document, shown)
         return _changes(placed), placed
 
-    return Target(part.place, shown, changing(shown, editor.document, work, base_hashes=part.hashes, style=AS_EDITED))
+    return Target(
+        part.place, shown, changing(editor.subject(part.place), work, base_hashes=part.hashes, style=AS_EDITED)
+    )
 
 
 def _placed(editor: Editor, part: _Part, document: Document, shown: str) -> tuple[Placed, ...]:

@@ -22,7 +22,15 @@ _READ = (
     "list_directory",
     "index_status",
 )
-_DEFAULT = (*_READ, "edit_content", "revert_edit", "write_full_text", "apply_text_edits", "replace_literal")
+_DEFAULT = (
+    *_READ,
+    "edit_content",
+    "revert_edit",
+    "edit_history",
+    "write_full_text",
+    "apply_text_edits",
+    "replace_literal",
+)
 _LARGEFILE = (
     "get_overview",
     "search_content",

@@ -7,7 +7,6 @@ from linedex_server.edit.errors import Conflict, Exists
 from linedex_server.edit.planners import whole
 from linedex_server.edit.plans import Target
 from linedex_server.edit.sessions import Begun, Sessions
-from linedex_server.edit.snapshot import Snapshot
 from linedex_server.edit.streamed import LargeText
 from linedex_server.edit.style import Style
 from linedex_server.render.edit import committed_session
@@ -39,7 +38,10 @@ def _begin(session: Session, given: Given) -> Reply:
     hash_then = None
     with editor.opened(place) as snapshot:
         if snapshot is not None:
-            hash_then = _demanded(snapshot, shown, base_hash, if_exists)
+            if if_exists == "error":
+                raise Exists(f"{shown} exists.", 'Name another file, or give if_exists="overwrite".')
+            editor.subject(place).demand(snapshot, base_hash)
+            hash_then = snapshot.token()
         elif base_hash is not None:
             raise Conflict(f"There is no {shown}, so it has no hash {base_hash}.", "Leave base_hash out.")
     begun = Begun(
@@ -56,13 +58,6 @@ def _begin(session: Session, given: Given) -> Reply:
     number = editor.engine.sessions.begin(begun)
     sentence = f"Write session started for {shown}. Session: {number}"
     return session.reply(lambda: sentence, lambda: {**_fields(number, sentence), "path": shown, "hash": hash_then})
-
-
-def _demanded(snapshot: Snapshot, shown: str, base_hash: str | None, if_exists: str) -> str:
-    if if_exists == "error":
-        raise Exists(f"{shown} exists.", 'Name another file, or give if_exists="overwrite".')
-    snapshot.demand(base_hash, shown)
-    return snapshot.token()
 
 
 def _append(session: Session, given: Given) -> Reply:
@@ -89,8 +84,7 @@ def _commit(session: Session, given: Given) -> Reply:
             style = Style.parse(begun.encoding, begun.bom, begun.newline, begun.final_newline)
             place = editor.place(begun.path, must_exist=False)
             plan = whole(
-                editor.shown(place),
-                editor.document,
+                editor.subject(place),
                 _text(sessions, number),
                 style,
                 if_exists=begun.if_exists,

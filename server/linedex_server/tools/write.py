@@ -48,8 +48,7 @@ def _write_full_text(session: Session, given: Given) -> Reply:
     place = editor.place(given.text("path"), must_exist=False)
     style = style_of(given)
     plan = whole_text(
-        editor.shown(place),
-        editor.document,
+        editor.subject(place),
         given.text("content"),
         style,
         if_exists=given.text("if_exists"),
@@ -160,7 +159,7 @@ def _changed(
         return made.edits, Outcome(made, conversions(document, style))
 
     base_hash = given.maybe_text("base_hash")
-    plan = changing(shown, editor.document, worked, base_hashes=() if base_hash is None else (base_hash,), style=style)
+    plan = changing(editor.subject(place), worked, base_hashes=() if base_hash is None else (base_hash,), style=style)
     (done,) = editor.commit((Target(place, shown, plan),), tool=tool, progress=session.progress)
     outcome = done.told
     assert isinstance(outcome, Outcome)
