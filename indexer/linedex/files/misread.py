@@ -1,0 +1,37 @@
+"""Chinese text in GB18030 that happens to be valid UTF-8 as well, which a few words may be.
+
+Promise: UTF-8 wins but where it would be read as a jumble. All characters beyond ASCII have to be common Chinese ones
+when read as GB18030, and when read as UTF-8 every word of them has to mix alphabets, as no language does: 学习 is then
+Cyrillic and Greek. A longer Chinese text is not valid UTF-8: only 682 of the 3,755 common characters could be part of
+it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+
+_ASCII = bytes(range(0x80))
+# what is both a character of GB2312's first level and a character of UTF-8 in two bytes
+_BOTH = re.compile(rb"(?:[\xc2-\xd7][\xa1-\xbf])+")
+_WORDS = re.compile(r"[^\W\d_]+")
+
+
+def reads_better_as_gb18030(content: bytes) -> bool:
+    """Tell whether `content`, valid UTF-8 with characters beyond ASCII, is rather GB18030."""
+    if not _BOTH.fullmatch(content.translate(None, _ASCII)):
+        return False
+    words = [_beyond_ascii(word) for word in _WORDS.findall(content.decode())]
+    return all(map(_mixes_alphabets, filter(None, words))) and any(words)
+
+
+def _beyond_ascii(word: str) -> str:
+    # below À stand the micro sign and two ordinals, which go with any alphabet
+    return "".join(letter for letter in word if letter >= "\u00c0")
+
+
+def _mixes_alphabets(letters: str) -> bool:
+    # names begin with the alphabet: "CYRILLIC SMALL LETTER LITTLE YUS"
+    alphabets = [unicodedata.name(letter, "UNASSIGNED").split()[0] for letter in letters]
+    return any(before != after for before, after in itertools.pairwise(alphabets))
