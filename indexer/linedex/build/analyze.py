@@ -246,7 +246,7 @@ def read_range(job: ReadRange) -> RangeRead:
         os.close(descriptor)
     if len(data) < job.end - job.start:
         return RangeRead(None, None)
-    return _blocks(job, data, beyond)
+    return blocks_of(job, data, beyond)
 
 
 def confirmed(root: str, path: RelPath, mark: Fingerprint) -> bool:
@@ -270,7 +270,8 @@ def same_or_longer(mark: Fingerprint, now: Fingerprint) -> bool:
     return now.inode == mark.inode and now.size > mark.size
 
 
-def _blocks(job: ReadRange, data: bytes, beyond: bytes) -> RangeRead:
+def blocks_of(job: ReadRange, data: bytes, beyond: bytes) -> RangeRead:
+    """Cut the bytes of a range into blocks; `beyond` are the `OVERLAP` bytes behind it."""
     ends = LineEnds.of(job.format)
     inside = replace(job.format, bom=0)
     starts, line_ends, ended, columns = [], [], [], []

@@ -19,6 +19,7 @@ from linedex.build.analyze import (
     WHOLE_LIMIT,
     RangeRead,
     ReadRange,
+    blocks_of,
     joined_column,
     large_language,
     read_range,
@@ -38,6 +39,9 @@ from linedex.store.blocks import BlockEditor, Replacement, Resumption, joined, r
 from linedex.store.catalogue import Catalogue
 from linedex.store.files import TextFacts
 from linedex.store.signatures import ColumnWriter, take_column
+
+_FEW = 2
+"""Ranges that are read in the builder's own thread."""
 
 
 class Refused(Exception):
@@ -97,6 +101,7 @@ class _Step:
         self._file = file
         self._mark = mark
         self._seen = seen
+        self._kept = (0, b"")
 
     def run(self, catalogue: Catalogue) -> tuple[Catalogue, int]:
         """Take the step; return the catalogue afterwards and the byte up to which the file is known.
@@ -113,6 +118,7 @@ class _Step:
             raise Refused
         size = old.fingerprint.size
         resumed = resumption(editor.runs, size, limits.block_slack + OVERLAP)
+        self._keep(resumed.start)
         ranges, spelling = self._ranges(size, old.format, resumed)
         end = ranges[-1][1]
         facts = self._facts(old, spelling, end)
@@ -142,8 +148,22 @@ class _Step:
         self._site.publish(catalogue)
         return catalogue, end
 
+    def _read_here(self, job: ReadRange) -> RangeRead:
+        data = self._read(job.start, job.end - job.start)
+        if len(data) < job.end - job.start:
+            return RangeRead(None, None)
+        return blocks_of(job, data, self._read(job.end, min(OVERLAP, job.fingerprint.size - job.end)))
+
     def _read(self, offset: int, size: int) -> bytes:
+        begin, kept = self._kept
+        if begin <= offset and offset + size <= begin + len(kept):
+            return kept[offset - begin : offset - begin + size]
         return os.pread(self._descriptor, max(0, min(size, self._mark.size - offset)), offset)
+
+    def _keep(self, begin: int) -> None:
+        """Read the end of the file once for all that looks at it, if it is short."""
+        if self._mark.size - begin <= _FEW * self._site.limits.batch_bytes:
+            self._kept = (begin, self._read(begin, self._mark.size - begin))
 
     def _ranges(self, size: int, old: TextFormat, resumed: Resumption) -> tuple[list[tuple[int, int]], TextFormat]:
         """Return the ranges of this step and the format of a file that ends with them; `size` and `old` are before it.
@@ -191,9 +211,9 @@ class _Step:
             Refused: the file has changed meanwhile.
         """
         # a worker takes longer to start than a range to be read
-        alone = len(jobs) <= 2 or not self._site.limits.workers
+        alone = len(jobs) <= _FEW or not self._site.limits.workers
         pool: InlinePool[ReadRange, RangeRead] | Pool[ReadRange, RangeRead] = (
-            InlinePool(read_range)
+            InlinePool(self._read_here)
             if alone
             else Pool(
                 read_range,

@@ -7,7 +7,7 @@ what is new is read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import apsw
 
@@ -16,6 +16,9 @@ from linedex.files import fingerprint as fingerprints
 from linedex.files import text_format
 from linedex.model import Change, FileId, Fingerprint, LineCount, TextFormat
 from linedex.store import blocks, files
+
+_SHORT = 4 << 20
+"""The end of a file that is kept between the look at its format and the search of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,7 @@ class IndexedPart:
         format: how the whole file spells text, what is new included.
         language: its language when it was indexed, "" when unknown.
         grown: whether there is something behind the known part.
+        tail: the end of the file, from its last known block on, if that is short; it was read already.
     """
 
     file: FileId
@@ -37,6 +41,16 @@ class IndexedPart:
     format: TextFormat
     language: str
     grown: bool
+    tail: bytes = b""
+
+    def reading(self, read: Reader, size: int) -> Reader:
+        """Return what reads the file, of `size` bytes, without reading its `tail` again."""
+        begin = size - len(self.tail)
+
+        def read_on(offset: int, count: int) -> bytes:
+            return self.tail[offset - begin : offset - begin + count] if offset >= begin else read(offset, count)
+
+        return read_on if self.tail else read
 
 
 def indexed_part(db: apsw.Connection, file: FileId, now: Fingerprint, read: Reader) -> IndexedPart | None:
@@ -55,11 +69,13 @@ def indexed_part(db: apsw.Connection, file: FileId, now: Fingerprint, read: Read
     change = fingerprints.change(known, now, read)
     if change is Change.REWRITTEN or (change is Change.UNCHANGED and fingerprints.is_racy(known, text.seen_ns)):
         return None
-    spelling: TextFormat | None = text.format
-    if change is Change.APPENDED:
-        last = blocks.last_block(db, file)
-        spelling = text_format.grown(read, text.format, last, known.size, now.size) if last >= 0 else None
-    if spelling is None:
+    part = IndexedPart(file, known.size, LineCount(text.lines), text.format, text.language, grown=False)
+    if change is Change.UNCHANGED:
+        return part
+    last = blocks.last_block(db, file)
+    if last < 0:
         return None
-    lines = LineCount(text.lines)
-    return IndexedPart(file, known.size, lines, spelling, text.language, change is Change.APPENDED)
+    tail = read(last, now.size - last) if now.size - last <= _SHORT else b""
+    part = replace(part, grown=True, tail=tail)
+    spelling = text_format.grown(part.reading(read, last + len(tail)), text.format, last, known.size, now.size)
+    return None if spelling is None else replace(part, format=spelling)

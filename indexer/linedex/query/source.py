@@ -273,7 +273,8 @@ class Source:
         if self._part is None or self._db is None:
             return None
         known = blocks.line_index(self._db, self._part.file, self._part.size, self._part.lines)
-        return known and known.extended(self.read, self.size, self.format, self.limits)
+        read = self._part.reading(self.read, self.size)
+        return known and known.extended(read, self.size, self.format, self.limits)
 
     @property
     def symbol_state(self) -> FileState:

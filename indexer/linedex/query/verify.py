@@ -257,6 +257,7 @@ class Verifier:
             return os.pread(descriptor, max(0, min(length, size - offset)), offset)
 
         part = self._indexed_part(entry, from_stat(status), read)
+        reader: Reader = part.reading(read, size) if part else read
         known = part.format if part else self._known(entry, status)
         spelling = known or text_format.detect(read, size)
         if spelling.binary:
@@ -273,7 +274,7 @@ class Verifier:
                 continue
             stretch = Stretch(place[0], whole.end, place[1]) if whole.start < place[0] else whole
             line = LineNumber(stretch.first_line)
-            going = windows(read, stretch, ends, self._limits)
+            going = windows(reader, stretch, ends, self._limits)
             for window in going:
                 if not window.opens:
                     continue  # the rest of a long line that nobody wanted to see
@@ -283,11 +284,11 @@ class Verifier:
                     self.outcome.late = True
                     return
                 if window.divided:
-                    yield LongLine(line, read, window, going, replace(spelling, bom=0))
+                    yield LongLine(line, reader, window, going, replace(spelling, bom=0))
                     line = LineNumber(line + 1)
                     continue
-                data = read(window.start, window.end - window.start)
-                yield self._whole_lines(read, window, data, line, spelling, ends, context=context)
+                data = reader(window.start, window.end - window.start)
+                yield self._whole_lines(reader, window, data, line, spelling, ends, context=context)
                 line = LineNumber(line + ends.count(data))
 
     def _indexed_part(self, entry: Entry, now: Fingerprint, read: Reader) -> IndexedPart | None:

@@ -94,7 +94,7 @@ def grown_folder() -> Iterator[tuple[Path, Path]]:
         yield root, Path(name)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(CHANGES, st.sampled_from([SEED, b"x" * 300, SEED[:-5], SEED.replace(b"\n", b"\r\n"), b"y" * 700 + b"\n"]))
 @example([("append", b"caf\xe9\n", 0.0)], SEED)
 @example([("append", b"late\n", 0.0)], b"one\rtwo\r" * 60)
