@@ -43,6 +43,9 @@ from linedex.store.signatures import ColumnWriter, take_column
 _FEW = 2
 """Ranges that are read in the builder's own thread."""
 
+_STEP_COMMITS = 4
+"""Commits' worth of text in a step: its workers are started anew, and its columns (a twelfth of it) held in memory."""
+
 
 class Refused(Exception):
     """A file did something else than to grow; internal to the phases of a build."""
@@ -177,7 +180,7 @@ class _Step:
             ends = LineEnds.of(cutting)
             for low, high in cut_ranges(self._read, resumed.start, self._mark.size, ends, limits, resumed.begun):
                 found.append((low, high))
-                if high > size and high - resumed.start >= limits.commit_bytes:
+                if high > size and high - resumed.start >= _STEP_COMMITS * limits.commit_bytes:
                     break
             now = text_format.grown(self._read, old, resumed.start, size, found[-1][1])
             if now is None:

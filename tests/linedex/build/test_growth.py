@@ -13,10 +13,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from linedex.answers import OutputMode, SearchRequest
+from linedex.build.analyze import ReadFiles, ReadRange, confirmed, read_files, read_range
 from linedex.build.contents import contents
 from linedex.index import Index
 from linedex.limits import Limits
-from linedex.model import RelPath
+from linedex.model import FileId, RelPath
 
 TINY = Limits(
     large_file=256,
@@ -212,6 +213,40 @@ def test_growth_past_several_commits_is_taken_in_in_steps_that_each_stand(tmp_pa
     with Index(root, tmp_path / "fresh.db", TINY) as fresh:
         fresh.build()
     assert contents(tmp_path / "kept.db") == contents(tmp_path / "fresh.db")
+
+
+def test_a_file_that_grows_while_it_is_first_read_is_indexed_as_it_was(tmp_path: Path) -> None:
+    log = tmp_path / "app.log"
+    log.write_bytes(SEED)
+    found = read_files(ReadFiles(str(tmp_path), ((FileId(1), NAME, len(SEED)),), TINY))
+    (plan,) = found.large
+    jobs = [
+        ReadRange(
+            str(tmp_path),
+            FileId(1),
+            NAME,
+            plan.facts.fingerprint,
+            plan.facts.format,
+            low,
+            high,
+            fresh=True,
+            whole=False,
+            limits=TINY,
+        )
+        for low, high in plan.ranges
+    ]
+    before = [read_range(job).blocks for job in jobs]
+    with log.open("ab") as grown:
+        grown.write(b"more\n")
+    after = [read_range(job).blocks for job in jobs]
+    assert confirmed(str(tmp_path), NAME, plan.facts.fingerprint)
+    for one, other in zip(before, after, strict=True):
+        assert one is not None
+        assert other is not None
+        assert one.columns.tobytes() == other.columns.tobytes()
+    log.write_bytes(SEED.replace(b"seq=19", b"SEQ=19"))
+    assert read_range(jobs[0]).blocks is None
+    assert not confirmed(str(tmp_path), NAME, plan.facts.fingerprint)
 
 
 def test_many_appends_leave_few_runs_of_blocks(tmp_path: Path) -> None:
