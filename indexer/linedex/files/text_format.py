@@ -2,8 +2,8 @@
 
 Promise: valid UTF-8 is recognised over the whole file, however late its first character beyond ASCII, and a file
 that is text in any way gets an encoding that shows it. A few NUL bytes do not make a log binary. The order is: a byte
-order mark, a magic number, UTF-16 and UTF-32 by their shape, strict UTF-8, UTF-8 with stray bytes, a legacy encoding. Some
-words of Chinese in GB18030 happen to be valid UTF-8: they are known by the jumble that they would be (`misread`).
+order mark, a magic number, UTF-16 and UTF-32 by their shape, strict UTF-8, UTF-8 with stray bytes, a legacy encoding.
+Some words of Chinese in GB18030 happen to be valid UTF-8: they are known by the jumble they would be (`misread`).
 
 Speed: a small ASCII file costs 3 to 6 us; large ones are taken at 9 GB/s (ASCII), 1 GB/s (other UTF-8) and 0.75 GB/s
 (CRLF, whose line ends are counted). The file is read in chunks; only samples of it are kept.

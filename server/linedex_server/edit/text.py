@@ -138,7 +138,7 @@ class Text:
         # what was asked for last: callers go through a text from its beginning to its end
         self._known_row = (0, 0, 0)
         self._known = (0, 0)
-        self._column_bytes: tuple[int, list[int]] = (-1, [])
+        self._column_bytes: tuple[int, Offsets] = (-1, np.zeros(1, np.int64))
 
     @property
     def lines(self) -> int:
@@ -184,7 +184,7 @@ class Text:
         row = self._row(offset)
         point, byte = int(self._points[row]), int(self._starts[row])
         if self._by_table:
-            return self.start + byte + self._columns(row)[offset - point]
+            return self.start + byte + int(self._columns(row)[offset - point])
         if point <= self._known[0] <= offset:
             point, byte = self._known
         byte += self._width(self.text[point:offset])
@@ -198,7 +198,7 @@ class Text:
         row = self._row(offset)
         column = offset - int(self._points[row])
         table = self._columns(row)
-        return 0 < column < len(table) - 1 and table[column] == table[column + 1]
+        return 0 < column < len(table) - 1 and bool(table[column] == table[column + 1])
 
     def part(self, first: int, last: int) -> Text:
         """Return the lines `first` to `last` (included) of this text as one of their own."""
@@ -251,7 +251,7 @@ class Text:
         # each stray byte is counted as a code unit first
         return len(piece.encode(encoding, "surrogatepass")) - stray * (_WIDE[encoding] - 1)
 
-    def _columns(self, row: int) -> list[int]:
+    def _columns(self, row: int) -> Offsets:
         """Return the byte at which each code point of a line begins, and that of its end, counted from the line's."""
         if self._column_bytes[0] != row:
             low, high = self._starts[row], self._starts[row + 1] if row + 1 < len(self._starts) else len(self.raw)
@@ -261,26 +261,25 @@ class Text:
         return self._column_bytes[1]
 
 
-def _table(raw: bytes, line: str, encoding: str) -> list[int]:
+def _table(raw: bytes, line: str, encoding: str) -> Offsets:
     if raw.isascii():
-        return list(range(len(line) + 1))
-    widths = _canonical_widths(raw, line, encoding) or _stepped_widths(raw, encoding)
-    table = [0]
-    for width in widths[: len(line)]:
-        table.append(table[-1] + width)
-    return table
+        return np.arange(len(line) + 1, dtype=np.int64)
+    widths = _canonical_widths(raw, line, encoding)
+    if widths is None:
+        widths = np.array(_stepped_widths(raw, encoding)[: len(line)], np.int64)
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(widths)))
 
 
-def _canonical_widths(raw: bytes, line: str, encoding: str) -> list[int] | None:
+def _canonical_widths(raw: bytes, line: str, encoding: str) -> Offsets | None:
     """Return the bytes of each code point if the line is spelt as the codec would spell it, else None."""
     try:
         spelt = encoded(line, encoding)
         width = {point: len(encoded(point, encoding)) for point in set(line)}
     except Unencodable:
         return None
-    widths = [width[point] for point in line]
+    widths = np.fromiter(map(width.__getitem__, line), np.int64, len(line))
     # two code points that are one character need fewer bytes than one by one
-    return widths if raw.startswith(spelt) and sum(widths) == len(spelt) else None
+    return widths if raw.startswith(spelt) and int(widths.sum()) == len(spelt) else None
 
 
 def _stepped_widths(raw: bytes, encoding: str) -> list[int]:
