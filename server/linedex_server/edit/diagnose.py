@@ -22,18 +22,26 @@ from linedex_server.edit.document import Document
 from linedex_server.edit.errors import TooLarge
 from linedex_server.edit.mojibake import readings
 from linedex_server.edit.nearest import Near, nearest
+from linedex_server.edit.occurrences import Windows
 from linedex_server.edit.slips import BLANKS, WITHOUT_BLANKS, is_word
 from linedex_server.edit.text import Text
 from linedex_server.edit.tolerant import lines_of
 from linedex_server.edit.verdicts import Nearby
 
-LOOKED_AT = 64 << 20
-"""How much of a file is looked at for an explanation, from its beginning or around the line that was asked for."""
-_AROUND = 5_000
-"""Lines looked at around that line in a file that is not held whole."""
+LOOKED_AT = 8 << 20
+"""How much of a file that is not held whole is looked at if no rare word of the search stands in it."""
+_RARE_WORDS = 4
+"""Words of the search that are looked for in all of such a file: 1 ms for each MB."""
+_RARE = 8
+"""Lines that may have the rarest of them; what is around each is looked at."""
+_AROUND = 1_000
+"""Lines looked at around a line that the caller names."""
+_AROUND_WORD = 20
 _NEAREST = 3
 _CONTENT = 100
 _LINE = 2_000
+_LINES = 1_000
+_WORD = re.compile(r"\w{5,}")
 _WOBBLE = 16
 """How far from where similarity aligns a part of a line its ends may lie, in characters."""
 _PATTERN = 20_000
@@ -75,7 +83,7 @@ def explained(document: Document, search: str, replace: str, *, line: int | None
     searched = lines_of(search)
     near: list[tuple[Near, int]] = []
     try:
-        for text in _looked_at(document, len(searched), line):
+        for text in _looked_at(document, searched, line):
             encoded = text.text.encode("utf-8", "surrogatepass")
             stated = _stated(text, encoded, search, replace)
             near += [(one, text.first_line) for one in nearest(encoded, searched, _NEAREST)]
@@ -119,12 +127,20 @@ def nearby(line: int, found: str, searched: str, similarity: float) -> Nearby:
     return Nearby(line, content, similarity, _differs(found, searched))
 
 
-def _looked_at(document: Document, height: int, line: int | None) -> Iterator[Text]:
+def _looked_at(document: Document, searched: Sequence[str], line: int | None) -> Iterator[Text]:
     if document.fits:
         yield document.whole
         return
+    height = len(searched)
     if line is not None:
-        yield _around(document, line, _AROUND)
+        yield _around(document, line, _AROUND + height)
+        return
+    words = {word for one in searched[:_LINES] for word in _WORD.findall(one[:_LINE])}
+    longest = sorted(words, key=lambda word: (-len(word), word))[:_RARE_WORDS]
+    found = Windows(document).rarest(longest, _RARE)
+    for number in found or ():
+        yield _around(document, number, _AROUND_WORD + height)
+    if found:
         return
     seen = 0
     for window in document.windows(height):

@@ -173,7 +173,7 @@ class _Finder:
             return self._chosen(item, exact, item.wanted.search)
         missed = replace(item, verdict=Verdict(item.index, fits=False, sentence=""))
         tolerant = TolerantSearch(item.wanted.search)
-        hits = self._ground.tolerant(tolerant)
+        hits = self._ground.tolerant(tolerant, item.wanted.line)
         if not hits.spans:
             return missed
         if item.wanted.fuzzy:

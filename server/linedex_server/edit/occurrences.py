@@ -24,6 +24,8 @@ MOST_PLACES: Final = 100_000
 MOST_PLACES_LARGE: Final = 10_000
 """The same in a file that is not held whole, where each place is a read of its own."""
 _MOST_SIGHTINGS = 200
+_RARE = 500
+"""Places of a word, up to which only what is around each of them is looked at."""
 
 Span = tuple[int, int]
 
@@ -80,8 +82,8 @@ class Ground(ABC):
         """Return those places of a text that begin on a line or cover it."""
 
     @abstractmethod
-    def tolerant(self, search: TolerantSearch) -> Hits:
-        """Return the places that a search may mean."""
+    def tolerant(self, search: TolerantSearch, line: int | None = None) -> Hits:
+        """Return the places that a search may mean: of the whole file, or those that begin on a line or cover it."""
 
     @abstractmethod
     def of_lines(self, first: int, last: int) -> Span:
@@ -123,11 +125,12 @@ class Whole(Ground):
         start = max(0, low - len(search) + 1)
         return _bounded(_finds(self._text.text, search, start, high + len(search) - 1), MOST_PLACES)
 
-    def tolerant(self, search: TolerantSearch) -> Hits:
+    def tolerant(self, search: TolerantSearch, line: int | None = None) -> Hits:
         """Return the places that a search may mean."""
         sightings = search.find(self._text.text, self.encoded, _MOST_SIGHTINGS + 1)
         self._sightings = {(one.start, one.end): one for one in sightings}
-        return _bounded(iter(self._sightings), _MOST_SIGHTINGS)
+        low, high = (0, len(self._text.text)) if line is None else self.of_lines(line, line)
+        return _bounded(iter(span for span in self._sightings if span[0] < high and span[1] > low), _MOST_SIGHTINGS)
 
     def of_lines(self, first: int, last: int) -> Span:
         """Return the stretch of some lines."""
@@ -170,10 +173,11 @@ class Windows(Ground):
         spans = (span for span in _finds(text.text, search) if span[0] < high and span[1] > low)
         return _bounded(((text.byte_at(start), text.byte_at(end)) for start, end in spans), MOST_PLACES_LARGE)
 
-    def tolerant(self, search: TolerantSearch) -> Hits:
+    def tolerant(self, search: TolerantSearch, line: int | None = None) -> Hits:
         """Return the places that a search may mean."""
         try:
-            return _bounded(self._sightings(search), _MOST_SIGHTINGS)
+            found = _bounded(self._sightings(search, line), _MOST_SIGHTINGS)
+            return Hits(sorted(found.spans), found.more)
         except TooLarge:
             # where some lines cannot be compared, nobody knows that there is only one place
             return Hits()
@@ -205,6 +209,23 @@ class Windows(Ground):
         """Return the line that a place begins on."""
         return self._document.lines_at(span[0], span[0] + 1).first_line
 
+    def rarest(self, words: Sequence[str], most: int) -> list[int] | None:
+        """Return the lines on which that of some words stands that is there, but least often.
+
+        Args:
+            words: without line ends.
+            most: a word with more places is left out of account.
+
+        Returns:
+            At most `most` lines; None if no word is that rare, or none is there.
+        """
+        found = [hits.spans for hits in self._places_of(words, most) if hits.spans and not hits.more]
+        return sorted({self.line_of(span) for span in min(found, key=len)}) if found else None
+
+    def _places_of(self, words: Sequence[str], most: int) -> list[Hits]:
+        spelt = [needle for word in words if (needle := self._spelt(word)) is not None]
+        return list(self._in_bytes(spelt, most))
+
     def _spelt(self, search: str) -> bytes | None:
         """Return the bytes of `search` in this file: b"" if it cannot be there, None if it has several spellings."""
         text_format = self._document.format
@@ -218,7 +239,7 @@ class Windows(Ground):
         except UnicodeEncodeError:
             return b""
 
-    def _in_bytes(self, needles: Sequence[bytes]) -> Iterator[Hits]:
+    def _in_bytes(self, needles: Sequence[bytes], most: int = MOST_PLACES_LARGE) -> Iterator[Hits]:
         found: list[list[Span]] = [[] for _ in needles]
         wanted = [number for number, needle in enumerate(needles) if needle]
         overlap = max((len(needles[number]) for number in wanted), default=1) - 1
@@ -228,10 +249,10 @@ class Windows(Ground):
                     known, needle = found[number], needles[number]
                     # a place inside the overlap was found in the window before
                     at = max(0, known[-1][0] + 1 - offset) if known else 0
-                    while len(known) <= MOST_PLACES_LARGE and (at := raw.find(needle, at)) >= 0:
+                    while len(known) <= most and (at := raw.find(needle, at)) >= 0:
                         known.append((offset + at, offset + at + len(needle)))
                         at += 1
-        return (_bounded(iter(spans), MOST_PLACES_LARGE) for spans in found)
+        return (_bounded(iter(spans), most) for spans in found)
 
     def _in_text(self, searches: Sequence[str]) -> Iterator[Hits]:
         found: list[list[Span]] = [[] for _ in searches]
@@ -247,17 +268,40 @@ class Windows(Ground):
                             known.append((first, window.byte_at(end)))
         return (_bounded(iter(spans), MOST_PLACES_LARGE) for spans in found)
 
-    def _sightings(self, search: TolerantSearch) -> Iterator[Span]:
-        if not search.possible:
+    def _sightings(self, search: TolerantSearch, line: int | None) -> Iterator[Span]:
+        seen: set[int] = set()
+        for text, low, high in self._stretches(search, line):
+            encoded = text.text.encode("utf-8", "surrogatepass")
+            for one in search.find(text.text, encoded, _MOST_SIGHTINGS + 1):
+                start = text.byte_at(one.start)
+                # a place found later may begin before one found already, if empty lines make it longer
+                if start not in seen and one.start < high and one.end > low:
+                    seen.add(start)
+                    yield start, text.byte_at(one.end)
+
+    def _stretches(self, search: TolerantSearch, line: int | None) -> Iterator[tuple[Text, int, int]]:
+        """Yield lines in order among which every place is, and the stretch of them that it must touch.
+
+        What is tolerated is never a part of a word. So where a word of the search is rare, every place is near it, and
+        the file is read as bytes only, in a third of the time.
+        """
+        height, total = search.most_lines, self._document.total_lines
+        near: list[int] | None = None
+        if line is not None:
+            near = [line] if line <= total else []
+        elif search.possible:
+            places = [hits for hits in self._places_of(search.words, _RARE) if not hits.more]
+            if places:
+                rarest = min((hits.spans for hits in places), key=len)
+                near = sorted({self.line_of(span) for span in rarest})
+        if near is None:
+            for text in self._document.windows(height):
+                yield text, 0, len(text.text)
             return
-        last = -1
-        for window in self._document.windows(search.most_lines):
-            encoded = window.text.encode("utf-8", "surrogatepass")
-            for one in search.find(window.text, encoded, _MOST_SIGHTINGS + 1):
-                start = window.byte_at(one.start)
-                if start > last:
-                    last = start
-                    yield start, window.byte_at(one.end)
+        for number in near:
+            text = self._document.lines(max(1, number - height), min(total, number + height))
+            touched = (text.line_start(number), text.line_start(number + 1)) if line else (0, len(text.text))
+            yield text, *touched
 
 
 def without_overlap(spans: Sequence[Span]) -> list[Span]:

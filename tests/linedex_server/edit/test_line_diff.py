@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import itertools
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linedex_server.edit.line_diff import runs
@@ -10,6 +10,7 @@ from linedex_server.edit.line_diff import runs
 LINES = st.lists(st.sampled_from("abcdef{}"), max_size=30)
 
 
+@settings(deadline=None)
 @given(LINES, LINES)
 def test_the_runs_make_one_text_of_the_other(old: list[str], new: list[str]) -> None:
     made: list[str] = []
@@ -24,6 +25,7 @@ def test_the_runs_make_one_text_of_the_other(old: list[str], new: list[str]) -> 
     assert made == new
 
 
+@settings(deadline=None)
 @given(LINES, LINES)
 def test_runs_of_both_kinds_alternate(old: list[str], new: list[str]) -> None:
     kinds = [run.equal for run in runs(old, new)]

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.linedex_server.edit.finding import changed, document, edited, refusal
 
@@ -170,6 +170,41 @@ def test_bytes_that_do_not_decode_are_matched_by_nothing_and_stay() -> None:
     assert "not found" in refusal(content, Wanted("caf\ufffd one", "x"))
 
 
+def test_a_file_that_is_not_held_is_searched_near_rare_words_and_to_its_end_for_common_ones() -> None:
+    lines = [f"entry {number} is  common_text" for number in range(900)]
+    content = "\n".join([*lines, "the_end (x)", "common_text (y)", ""]).encode()
+    for search, line in (("the_end(x)", 901), ("common_text(y)", 902), ("common_text\nthe_end(x)", None)):
+        for asked in (None, line):
+            source = document(content, held=4_000, window=512)
+            wanted = [Wanted(search, "new", line=asked)]
+            if line is None:
+                with pytest.raises(ChangesNotPlaced, match="not found"):
+                    place(source, wanted, lambda _: (), shown="f")
+            else:
+                (placed,) = place(source, wanted, lambda _: (), shown="f")
+                assert placed.lines == (line,)
+
+
+@pytest.mark.parametrize("first", ["one", "a_rare_word"])
+@pytest.mark.parametrize(("gap", "places"), [(0, 2), (7, 2), (18, 2), (19, 1)])
+@pytest.mark.parametrize("held", [1 << 20, 1_500])
+def test_a_place_made_longer_by_empty_lines_counts_beside_a_short_one(
+    first: str, gap: int, places: int, held: int
+) -> None:
+    filler = "".join(f"{number}\n" for number in range(400))
+    for shift in range(0, 24, 3):
+        short = f"{first} (a)\ntwo (b)\n"
+        text = filler + "." * shift + "\n" + f"{first} (a)\n" + "\n" * gap + "two (b)\n" + short + filler
+        wanted = [Wanted(f"{first}(a)\ntwo(b)", "x")]
+        source = document(text, held=held, window=64)
+        if places == 1:
+            (placed,) = place(source, wanted, lambda _: (), shown="f")
+            assert placed.lines == (404 + gap,)
+        else:
+            with pytest.raises(ChangesNotPlaced, match="fits 2 places"):
+                place(source, wanted, lambda _: (), shown="f")
+
+
 FILLERS = [f"{number:03}" for number in range(240)]
 LINES = st.lists(
     st.tuples(
@@ -197,6 +232,7 @@ SEARCHES = st.sampled_from(
 )
 
 
+@settings(deadline=None)
 @given(
     LINES,
     SEARCHES,

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.linedex_server.edit.finding import tolerated
 
@@ -153,6 +153,7 @@ LINES = st.lists(st.lists(WORDS, min_size=2, max_size=4).map(" ".join), min_size
 DEPTHS = st.lists(st.integers(0, 3), min_size=5, max_size=5)
 
 
+@settings(deadline=None)
 @given(LINES, DEPTHS, st.sampled_from(["\t", "  ", "    "]), st.sampled_from(["\t", "  ", "    "]), st.data())
 def test_a_search_indented_otherwise_is_found_and_its_new_line_indented_as_the_file(
     lines: list[str], depths: list[int], ours: str, theirs: str, data: st.DataObject
@@ -167,6 +168,7 @@ def test_a_search_indented_otherwise_is_found_and_its_new_line_indented_as_the_f
     assert tolerated(file, "\n".join(search), "\n".join(replace)) == expected
 
 
+@settings(deadline=None)
 @given(
     st.text(alphabet="ab1+=\"'.- \t\n\u00a0\u2019", max_size=40),
     st.text(alphabet="ab1+=\"'.- \t\n\u00a0\u2019", max_size=12),
@@ -180,6 +182,7 @@ def test_a_place_has_the_characters_of_the_search_but_for_blanks_and_quotes(file
         assert not place.part or "\n" not in file[place.start : place.end]
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(["ab_ab()", "  cd_cd()", "", " "]), min_size=1, max_size=6))
 def test_every_text_is_placed_by_tolerance_in_itself(lines: list[str]) -> None:
     search = "\n".join(lines)
