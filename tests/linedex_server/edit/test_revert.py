@@ -171,7 +171,7 @@ def test_an_id_restores_what_was_before_that_step_and_marks_the_later_ones_undon
 
 @DESKS
 @given(st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_every_version_comes_back_byte_for_byte(
     tmp_path_factory: pytest.TempPathFactory, whole_bytes: int, data: st.DataObject
 ) -> None:
@@ -213,7 +213,7 @@ def test_every_version_comes_back_byte_for_byte(
 
 
 @given(st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_foreign_changes_are_kept_by_undoing_and_in_a_step_by_restoring(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
