@@ -165,8 +165,8 @@ def main() -> None:
         f"- stale words: {len(written)} of {options.draws:,} written",
         f"- format slips: {right.total():,} of {drawn.total():,} right, {len(missed)} refused, {len(wrong)} wrong",
         *(f"  - {kind}: {right[kind]} of {count}" for kind, count in sorted(drawn.items())),
-        f"- a miss in 10 MB, explained, 20 searches: {spread([wall for wall, _ in times])} of wall time, "
-        + f"{spread([worked for _, worked in times])} of processor",
+        f"- a miss in 10 MB, explained (20 searches), in wall time: {spread([wall for wall, _ in times])}",
+        f"- the same in processor time: {spread([worked for _, worked in times])}",
     ]
     text = "\n".join(lines)
     print(text, *written, *wrong, *(missed if options.misses else ()), sep="\n")
