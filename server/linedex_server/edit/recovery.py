@@ -73,7 +73,7 @@ def _end(history: History, pending: Pending) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """The names of one target in its folder."""
+    """The names of one target in its folder, b"" where its way has none."""
 
     target: bytes
     temporary: bytes
@@ -82,7 +82,8 @@ class _Names:
     @classmethod
     def of(cls, intent: Intent) -> _Names:
         temporary = os.path.basename(intent.temporary)
-        return cls(os.path.basename(intent.path), temporary, temporary.removesuffix(TEMPORARY_SUFFIX) + FORMER_SUFFIX)
+        kept = temporary.removesuffix(TEMPORARY_SUFFIX) + FORMER_SUFFIX if temporary else b""
+        return cls(os.path.basename(intent.path), temporary, kept)
 
 
 class _File:

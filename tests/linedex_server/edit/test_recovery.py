@@ -80,6 +80,7 @@ def furnish(desk: Desk) -> None:
     (desk.root / "c.txt").write_bytes(b"bytes of c")
     os.link(desk.root / "c.txt", desk.root / "d.txt")
     (desk.root / "mine.tmp").write_bytes(b"the user's")
+    (desk.root / ".old").write_bytes(b"the user's as well")
     (desk.root / ".linedex-0123456789abcdef.tmp").write_bytes(b"the user's too")
 
 
