@@ -135,9 +135,10 @@ def written_bytes(folder: Path) -> int:
     return sum(hash((path.name, path.stat().st_size, path.stat().st_mtime_ns)) for path in folder.iterdir())
 
 
-def idle(root: Path, seconds: float) -> dict[str, object]:
+def idle(root: Path, seconds: float, *, symbols: bool) -> dict[str, object]:
     """Index `root`, let it be for so long, and return what that cost."""
-    with tempfile.TemporaryDirectory() as state, Index(root, Path(state) / "index.db") as index:
+    limits = Limits(index_symbols=symbols)
+    with tempfile.TemporaryDirectory() as state, Index(root, Path(state) / "index.db", limits) as index:
         began = time.perf_counter()
         index.start()
         while not index.status().freshness.startswith("at once"):
@@ -208,6 +209,7 @@ def main() -> None:
     parser.add_argument("--idle", type=Path, help="a folder to watch doing nothing")
     parser.add_argument("--renamed", type=int, default=0, help="files of a folder that is renamed")
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--no-symbols", action="store_true", help="leave symbols out of the idle index")
     parser.add_argument("--write", action="store_true", help="keep the result below docs/benchmarks")
     asked = parser.parse_args()
     result: dict[str, object] = {}
@@ -232,7 +234,7 @@ def main() -> None:
     if asked.renamed:
         result["renamed"] = renamed(asked.renamed)
     if asked.idle:
-        result["idle"] = idle(asked.idle, asked.seconds)
+        result["idle"] = idle(asked.idle, asked.seconds, symbols=not asked.no_symbols)
     lines = "\n".join(f"- {name}: {value}" for name, value in result.items())
     print(lines)
     if asked.write:
