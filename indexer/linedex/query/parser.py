@@ -17,6 +17,7 @@ from typing import NoReturn
 
 from linedex.answers import SearchRequest
 from linedex.errors import BadPattern
+from linedex.query.char_sets import PERL, POSIX
 from linedex.query.syntax import (
     LAST_CODE_POINT,
     Alternate,
@@ -42,61 +43,6 @@ from linedex.query.syntax import (
 
 MOST_REPEATS = 1000
 """RE2's bound on a counted repetition."""
-
-_WORD = Property("w", kind=PropertyKind.WORD)
-_NOT_WORD = replace(_WORD, negated=True)
-_DIGIT = Property("Nd")
-_NOT_DIGIT = Property("Nd", negated=True)
-# Unicode's White_Space
-_SPACE = (
-    Range(0x09, 0x0D),
-    Range(0x20, 0x20),
-    Range(0x85, 0x85),
-    Range(0xA0, 0xA0),
-    Range(0x1680, 0x1680),
-    Range(0x2000, 0x200A),
-    Range(0x2028, 0x2029),
-    Range(0x202F, 0x202F),
-    Range(0x205F, 0x205F),
-    Range(0x3000, 0x3000),
-)
-
-
-def complement(ranges: tuple[Range, ...]) -> tuple[Range, ...]:
-    """Return the code points outside of `ranges`, which are in order and apart."""
-    edges = [-1, *(edge for item in ranges for edge in (item.low, item.high)), LAST_CODE_POINT + 1]
-    gaps = zip(edges[::2], edges[1::2], strict=True)
-    return tuple(Range(low + 1, high - 1) for low, high in gaps if low + 1 <= high - 1)
-
-
-_PERL: dict[str, tuple[Range | Property, ...]] = {
-    "d": (_DIGIT,),
-    "D": (_NOT_DIGIT,),
-    "s": _SPACE,
-    "S": complement(_SPACE),
-    "w": (_WORD,),
-    "W": (_NOT_WORD,),
-}
-
-_POSIX: dict[str, tuple[Range, ...]] = {
-    name: tuple(Range(ord(pair[0]), ord(pair[1])) for pair in pairs)
-    for name, pairs in {
-        "alnum": ("09", "AZ", "az"),
-        "alpha": ("AZ", "az"),
-        "ascii": ("\x00\x7f",),
-        "blank": ("\t\t", "  "),
-        "cntrl": ("\x00\x1f", "\x7f\x7f"),
-        "digit": ("09",),
-        "graph": ("!~",),
-        "lower": ("az",),
-        "print": (" ~",),
-        "punct": ("!/", ":@", "[`", "{~"),
-        "space": ("\t\r", "  "),
-        "upper": ("AZ",),
-        "word": ("09", "AZ", "__", "az"),
-        "xdigit": ("09", "AF", "af"),
-    }.items()
-}
 
 _CONTROL = {"a": 0x07, "f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09, "v": 0x0B}
 _EDGES = {"A": Edge.LINE_START, "z": Edge.LINE_END, "b": Edge.WORD, "B": Edge.NOT_WORD}
@@ -414,7 +360,7 @@ class _Parser:
             self._push(Assertion(self._edges[char]))
         elif char == "C":
             self._push(AnyByte())
-        elif char in "pP" or char in _PERL:
+        elif char in "pP" or char in PERL:
             self._push(_alone(self._named_set(start), fold=self._flags.fold))
         elif char in "123456789" and not _OCTAL.match(self._pattern, start + 1):
             reference = _REFERENCE.match(self._pattern, start + 1)
@@ -429,8 +375,8 @@ class _Parser:
     def _named_set(self, start: int) -> tuple[Range | Property, ...]:
         r"""Read what follows `\d`, `\s`, `\w`, `\p` or `\P` at `start`; the letter itself has been passed."""
         char = self._pattern[start + 1]
-        if char in _PERL:
-            return _PERL[char]
+        if char in PERL:
+            return PERL[char]
         found = _PROPERTY.match(self._pattern, start + 2)
         if not found or found[3] == "{":
             self._fail(f"unfinished \\{char}", start)
@@ -472,7 +418,7 @@ class _Parser:
             if posix := _POSIX_ITEM.match(pattern, self._at):
                 items.extend(self._posix(posix[2], negated=bool(posix[1])))
                 self._at = posix.end()
-            elif pattern[self._at] == "\\" and pattern[self._at + 1 : self._at + 2] in {*_PERL, "p", "P"}:
+            elif pattern[self._at] == "\\" and pattern[self._at + 1 : self._at + 2] in {*PERL, "p", "P"}:
                 self._at += 2
                 items.extend(self._named_set(self._at - 2))
             else:
@@ -483,9 +429,9 @@ class _Parser:
         return CharClass(tuple(items), negated, self._flags.fold)
 
     def _posix(self, name: str, *, negated: bool) -> tuple[Range | Property, ...]:
-        if name not in _POSIX:
-            self._fail(f"unknown class [:{name}:]", self._at, f"Known are {', '.join(_POSIX)}.")
-        return (Property(name, negated=True, kind=PropertyKind.POSIX),) if negated else _POSIX[name]
+        if name not in POSIX:
+            self._fail(f"unknown class [:{name}:]", self._at, f"Known are {', '.join(POSIX)}.")
+        return (Property(name, negated=True, kind=PropertyKind.POSIX),) if negated else POSIX[name]
 
     def _range(self) -> Range:
         start = self._at
