@@ -21,6 +21,8 @@ from linedex_server.edit.restarts import Again
 
 _WRITE: Final = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _BUFFER: Final = 1 << 20
+BEGUN: Final = " begun"
+"""Ends the note of an intent once the file may have been written."""
 WRITTEN: Final = " written"
 """Ends the note of an intent once the commit point of its step is behind it."""
 
@@ -47,7 +49,7 @@ class InPlace(Placement):
             device=old.status.st_dev,
             inode=old.status.st_ino,
             kept=(kept.start, kept.end),
-            note=Identity.of(old.status).note(),
+            note=Identity.of(old.status).note() + (BEGUN if self._opened >= 0 else ""),
         )
 
     def stage(self) -> None:

@@ -64,8 +64,8 @@ class Identity:
 
     @classmethod
     def noted(cls, note: str) -> Identity:
-        """Return what `note` made a text of."""
-        device, inode, size, mtime_ns = map(int, note.split())
+        """Return what `note` made a text of; what follows it is left out."""
+        device, inode, size, mtime_ns = map(int, note.split()[:4])
         return cls(device, inode, size, mtime_ns)
 
 

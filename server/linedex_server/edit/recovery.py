@@ -23,7 +23,7 @@ from linedex_server.edit import syscalls, writers
 from linedex_server.edit.folders import flush, remove_if_empty
 from linedex_server.edit.history import History
 from linedex_server.edit.history_steps import FileStep, Intent, Pending
-from linedex_server.edit.in_place import WRITTEN, restore
+from linedex_server.edit.in_place import BEGUN, WRITTEN, restore
 from linedex_server.edit.placement import FORMER_SUFFIX, TEMPORARY_SUFFIX, Identity
 from linedex_server.edit.replace import give_name
 from linedex_server.edit.syscalls import Unsupported
@@ -219,26 +219,26 @@ class _File:
             raise
 
     def _restore(self, history: History, step: str) -> None:
-        former = Identity.noted(self.intent.note.removesuffix(WRITTEN))
+        former = Identity.noted(self.intent.note)
         status = self._stat(self._names.target)
         kept = self.intent.kept
-        if status is None or status.st_ino != former.inode or kept is None:
+        # its times do not tell whether it was written: a write within one tick of the clock leaves them as they were
+        begun = self.intent.note.endswith((BEGUN, WRITTEN))
+        if not begun or status is None or status.st_ino != former.inode or kept is None:
             return
-        untouched = (status.st_size, status.st_mtime_ns) == (former.size, former.mtime_ns)
         bytes_kept = history.roll_back(step, self.intent.path)
-        mode = self.step.mode_before
-        if bytes_kept.size < kept[1] - kept[0] or (untouched and mode == self.step.mode_after):
-            return
         keeps_size = self.step.size_after == self.step.size_before
+        if not keeps_size and status.st_size > max(self.step.size_before, self.step.size_after):
+            raise _Stuck("somebody has appended to it since")
         start = kept[0]
         descriptor = os.open(self._names.target, _WRITE, dir_fd=self._folder)
         try:
             restore(
                 descriptor,
-                (start, start) if untouched else kept,
+                kept,
                 lambda offset, size: bytes_kept.read(offset - start, size),
-                None if keeps_size or untouched else former.size,
-                mode,
+                None if keeps_size else former.size,
+                self.step.mode_before,
             )
         finally:
             os.close(descriptor)

@@ -220,3 +220,32 @@ def test_what_cannot_be_finished_after_the_change_is_made_is_finished_at_the_nex
     desk.committer().recover()
     assert desk.names() == names
     assert len(desk.history.steps()) == 1
+
+
+def test_what_a_user_writes_after_a_crash_before_the_first_byte_is_kept(desk: Desk) -> None:
+    furnish(desk)
+
+    def die(step: str) -> None:
+        if step == "open for writing":
+            os._exit(0)
+
+    in_child(lambda: desk.committer(die).commit(in_place(desk), tool="test"))
+    (desk.root / "c.txt").write_bytes(b"BYTES OF C")
+    assert desk.committer().recover() == ()
+    assert (desk.root / "d.txt").read_bytes() == b"BYTES OF C"
+    assert desk.history.pending() == []
+
+
+def test_what_a_user_appends_to_a_file_half_written_in_place_is_kept_and_said(desk: Desk) -> None:
+    furnish(desk)
+
+    def die(step: str) -> None:
+        if step == "set the size":
+            os._exit(0)
+
+    in_child(lambda: desk.committer(die).commit(in_place(desk), tool="test"))
+    with (desk.root / "d.txt").open("ab") as file:
+        file.write(b"appended by the user")
+    (note,) = desk.committer().recover()
+    assert "c.txt: somebody has appended to it since" in note
+    assert (desk.root / "c.txt").read_bytes().endswith(b"appended by the user")
