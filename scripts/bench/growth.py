@@ -1,15 +1,17 @@
 """Measure what the growth of a large log and an edit in its middle cost: bytes read, misses, times, memory.
 
-    python scripts/bench/growth.py [SIZE_MB] [--appends N] [--folder DIR]
+    python scripts/bench/growth.py [SIZE_MB | --log FILE] [--appends N] [--folder DIR]
 
-Everything is done by one started index of one folder that holds one log. Bytes are those that the system counts for
-this process (`rchar` of /proc/self/io): the log and the sidecar alike. Prints a line of figures for each step.
+Everything is done by one started index of one folder that holds one log. Bytes are told twice: those of the log, which
+are counted where it is read, and all that the system counts for this process (`rchar` of /proc/self/io), the sidecar
+included. What the index reads behind a query, to catch up, is in both.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 import tempfile
 import threading
@@ -27,10 +29,37 @@ from linedex.model import Fingerprint, RelPath
 NAME = RelPath(b"app.log")
 
 
-def bytes_read() -> int:
-    """Return what this process has read so far."""
-    fields = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
-    return int(fields["rchar"])
+class Reads:
+    """Counts what this process reads."""
+
+    def __init__(self) -> None:
+        self._pread = os.pread
+        self._log = 0
+        os.pread = self._counted
+        self._from = (0, 0)
+        self.begin()
+
+    def _counted(self, descriptor: int, size: int, offset: int, /) -> bytes:
+        data = self._pread(descriptor, size, offset)
+        self._log += len(data)
+        return data
+
+    def _now(self) -> tuple[int, int]:
+        fields = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
+        return self._log, int(fields["rchar"])
+
+    def begin(self) -> None:
+        """Count from here."""
+        self._from = self._now()
+
+    @property
+    def log(self) -> int:
+        """Bytes of the log since `begin`."""
+        return self._now()[0] - self._from[0]
+
+    def __str__(self) -> str:
+        log, everything = (now - then for now, then in zip(self._now(), self._from, strict=True))
+        return f"{_mb(log)} of the log read, {_mb(everything)} in all"
 
 
 class PeakMemory:
@@ -80,6 +109,7 @@ class Bench:
         self._index = index
         self._maker = maker
         self._misses = 0
+        self._reads = Reads()
 
     def _append(self, size: int) -> str:
         """Append about `size` bytes; return the request id of the last line."""
@@ -100,35 +130,34 @@ class Bench:
     def one_append(self) -> None:
         """Append 1 MB and search for its last line at once, then again when the index has caught up."""
         token = self._append(1_000_000)
-        before = bytes_read()
+        self._reads.begin()
         took, hits = self._find(token)
-        print(f"append of 1 MB, next query: {hits} hit, {took * 1e3:.1f} ms, {_mb(bytes_read() - before)} read")
+        print(f"append of 1 MB, next query: {hits} hit, {took * 1e3:.1f} ms; {self._reads}")
         self._index.wait(60)
-        print(f"  with the index caught up: {_mb(bytes_read() - before)} read")
-        before = bytes_read()
+        print(f"  with the index caught up: {self._reads}")
+        self._reads.begin()
         took, hits = self._find(token)
-        print(f"  the query again: {hits} hit, {took * 1e3:.1f} ms, {_mb(bytes_read() - before)} read")
+        print(f"  the query again: {hits} hit, {took * 1e3:.1f} ms; {self._reads}")
 
     def many_appends(self, count: int) -> None:
         """Append 10 KB at a time, each followed by a query for it and one for a text of long ago."""
         self._misses = 0
-        before = bytes_read()
+        self._reads.begin()
         tokens = [self._append(10_000)]
         times, largest = [], 0
         for step in range(count):
             tokens.append(self._append(10_000))
-            at = bytes_read()
+            at = self._reads.log
             times.append(self._find(tokens[-1])[0])
-            largest = max(largest, bytes_read() - at)
+            largest = max(largest, self._reads.log - at)
             if step % 10 == 0:
                 self._find(tokens[step // 2])
         self._index.wait(60)
-        total = bytes_read() - before
         times.sort()
         print(
             f"{count} appends of 10 KB under queries: {self._misses} misses, query median {median(times) * 1e3:.1f} ms,"
-            f" p99 {times[int(len(times) * 0.99)] * 1e3:.1f} ms, {_mb(total)} read in all,"
-            f" {_mb(total / count)} an append, at most {_mb(largest)} in a query's time"
+            f" p99 {times[int(len(times) * 0.99)] * 1e3:.1f} ms; {self._reads}; of the log"
+            f" {_mb(self._reads.log / count)} an append, at most {_mb(largest)} in a query's time"
         )
 
     def edit(self) -> None:
@@ -145,7 +174,8 @@ class Bench:
                 _copy(log.fileno(), out.fileno(), 0, place)
                 os.write(out.fileno(), line)
                 _copy(log.fileno(), out.fileno(), place, size)
-        began, at = time.perf_counter(), bytes_read()
+        self._reads.begin()
+        began = time.perf_counter()
         new.replace(self._log)
         known = self._index.edited(NAME, before, [(place, place, len(line))], timeout=30)
         told = time.perf_counter() - began
@@ -154,10 +184,10 @@ class Bench:
         jumped = self._index.read(NAME, number + 10_000, 1).lines[0]
         print(
             f"a line into the middle: known {known} in {told * 1e3:.0f} ms; search {hits} hit {took * 1e3:.1f} ms,"
-            f" {_mb(bytes_read() - at)} read with a line-jump past it ({jumped[:23]})"
+            f" {self._reads}, with a line-jump past it ({jumped[:23]})"
         )
         self._index.wait(60)
-        print(f"  until the index is at rest: {_mb(bytes_read() - at)} read")
+        print(f"  until the index is at rest: {self._reads}")
 
 
 def _mark(descriptor: int) -> Fingerprint:
@@ -178,31 +208,41 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("size", type=float, nargs="?", default=1000.0, help="MB of the log at first")
     parser.add_argument("--appends", type=int, default=1000)
+    parser.add_argument("--log", help="a log to begin with, instead of a new one")
     parser.add_argument("--folder", help="where to make the log and its index")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         root = Path(name) / "root"
         root.mkdir()
-        maker = write_log(root / "app.log", int(options.size * 1e6))
+        if options.log:
+            shutil.copyfile(options.log, root / "app.log")
+            maker = LogMaker(seed=8)
+        else:
+            maker = write_log(root / "app.log", int(options.size * 1e6))
         size = (root / "app.log").stat().st_size
         memory = PeakMemory()
+        began = time.perf_counter()
         with Index(root, Path(name) / "index.db") as index:
-            began = time.perf_counter()
+            index.build()
+        took = time.perf_counter() - began
+        with Index(root, Path(name) / "index.db") as index:
+            reads, began = Reads(), time.perf_counter()
             index.start()
             if not index.wait(3600):
-                sys.exit("not indexed within an hour")
-            took = time.perf_counter() - began
+                sys.exit("not ready within an hour")
+            ready = time.perf_counter() - began
             print(
                 f"{_mb(size)} indexed in {took:.1f} s, {size / took / 1e6:.0f} MB/s; peak of all processes"
                 f" {memory.peak / 1e6:.0f} MB; sidecar {index.status().sidecar_bytes / size:.1%}"
             )
+            print(f"started again: ready in {ready:.2f} s; {reads}")
             bench = Bench(root, index, maker)
             bench.one_append()
             bench.many_appends(options.appends)
             bench.edit()
             memory.close()
             print(f"peak of all processes in all: {memory.peak / 1e6:.0f} MB")
-            if options.size <= 500:
+            if size <= 500_000_000:
                 print(f"check: {index.check() or 'nothing wrong'}")
 
 
