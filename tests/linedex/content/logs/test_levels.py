@@ -100,7 +100,9 @@ def agree(rule: LevelRule, stamp_rule: StampRule, text: bytes) -> None:
         assert found.at[line] == (-1 if one is None else one.start)
 
 
-REQUESTS = st.sampled_from(["GET / HTTP/1.1", "", 'GET /\\"x', "\\\\", 'a"b', "\\x16\\x03", "-"])
+REQUESTS = st.sampled_from(
+    ['GET /\\" 500 ', 'GET /\\\\" 500 ', "GET / HTTP/1.1", "", 'GET /\\"x', "\\\\", 'a"b', "\\x16\\x03", "-"]
+)
 STATUSES = st.sampled_from(["200", "404", "503", "600", "50", "2000", "-", "100"])
 ENDS = st.sampled_from(["", " 5", ' 5 "-" "agent"', "x"])
 

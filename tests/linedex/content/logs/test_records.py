@@ -169,6 +169,15 @@ def test_a_record_ends_at_its_bound_of_bytes() -> None:
     assert (records.instants != NO_INSTANT).tolist() == [True, True, False]
 
 
+def test_the_rest_of_a_line_has_the_instant_of_its_beginning_however_long_it_is() -> None:
+    reader = RecordReader(RULE, bounds=Bounds(bytes=50))
+    first = reader.read(Window(b"2026-03-04 05:06:07.000 ERROR failed" + b"x" * 40))
+    second = reader.read(Window(b"2026-03-04 05:06:08.000 INFO\nnext\n"), first.carry, continues=True)
+    assert second.heads.tolist() == [False, False]
+    assert second.instants.tolist() == [int(first.instants[0]), NO_INSTANT]
+    assert second.levels.tolist() == [Level.ERROR, Level.NONE]
+
+
 def test_lines_before_the_first_stamp_belong_to_no_record() -> None:
     records = RecordReader(RULE).read(Window(b"banner\n2026-03-04 05:06:07.000 INFO up\n"))
     assert records.instants.tolist()[0] == NO_INSTANT

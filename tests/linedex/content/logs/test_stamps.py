@@ -186,6 +186,39 @@ def lines_of(draw: st.DrawFn) -> tuple[StampRule, bytes]:
 @settings(max_examples=150)
 def test_vectors_read_each_line_as_the_expression_does(case: tuple[StampRule, bytes]) -> None:
     rule, text = case
+    agree(rule, text)
+
+
+USUAL = "2026-03-04 05:06:07.891"
+STRANGE = [
+    (StampRule("iso8601", "head"), "", "2026-12-31 23:59:60.500"),
+    (StampRule("iso8601", "head"), "", "2026-12-31 23:59:61.500"),
+    (StampRule("iso8601", "head"), "", "2026-02-30 23:59:59.500"),
+    (StampRule("iso8601", "head"), "", "2026-03-04 05:06:07.8912"),
+    (StampRule("iso8601", "head"), "", "2026-03-04 05:06:07.891+01:00"),
+    (StampRule("iso8601", "head"), " " * 500, USUAL),
+    (StampRule("iso8601", "words", column=4), "a b ", "12342026-03-04 05:06:07.891"[4:]),
+    (StampRule("iso8601", "words", column=4), "1234", USUAL),
+    (StampRule("iso8601", "words", words=2), " a b ", USUAL),
+    (StampRule("iso8601", "words", words=2), "a\fb c ", USUAL),
+    (StampRule("iso8601", "words", words=2), "a b c ", USUAL),
+    (StampRule("iso8601", "pri"), "<1234>", USUAL),
+    (StampRule("iso8601", "json", key='"ts":"'), '{"ts":"x","ts":"', USUAL),
+    (StampRule("iso8601", "json", key='"ts":"'), '{"a":"' + "x" * 505 + '","ts":"', USUAL),
+]
+
+
+@pytest.mark.parametrize(("rule", "before", "stamp"), STRANGE)
+def test_a_strange_line_among_usual_ones_is_read_as_the_expression_reads_it(
+    rule: StampRule, before: str, stamp: str
+) -> None:
+    usual = {"head": "", "pri": "<34>", "words": "a b ", "json": '{"ts":"'}[rule.place_name]
+    text = f"{usual}{USUAL} x\n{before}{stamp} x\n{usual}{USUAL} y\n".encode()
+    agree(rule, text)
+
+
+def agree(rule: StampRule, text: bytes) -> None:
+    """Compare the readings of a window with those of its lines one by one, before and after layouts are known."""
     reader = StampReader(rule, worth_a_pass=1)
     window = Window(text)
     for _ in range(2):
