@@ -526,3 +526,20 @@ def test_a_search_after_a_write_finds_what_was_written(workspace: Workspace) -> 
     text = told(workspace, "search_directory", absolute_dir_path=".", pattern="zebra_7")
     assert "1:zebra_7" in text
     assert "complete" in text.splitlines()[-1]
+
+
+def test_a_search_after_a_write_to_a_large_file_reads_little_of_it(workspace: Workspace) -> None:
+    line = "2026-01-02T03:04:05 INFO request {:07d} took 12 ms in the usual way\n"
+    with (workspace.base / "app.log").open("w", encoding="ascii") as log:
+        log.writelines(line.format(number) for number in range(300_000))
+    workspace.start()
+    assert workspace.indexes[0].wait(60)
+    told(workspace, "apply_text_edits", path="app.log", edits=[{"start_line": 150_000, "new_text": "zebra_9\n" * 3}])
+    before = bytes_read()
+    assert "\n150002:zebra_9\n" in told(workspace, "search_content", absolute_file_path="app.log", pattern="zebra_9")
+    assert bytes_read() - before < 2 << 20
+
+
+def bytes_read() -> int:
+    """Return what this process has read by system calls."""
+    return int(Path("/proc/self/io").read_text(encoding="ascii").split()[1])

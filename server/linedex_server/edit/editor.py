@@ -13,16 +13,16 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from linedex.errors import NotFound
+from linedex.errors import LinedexError, NotFound
 from linedex.files import fingerprint as fingerprints
 from linedex.files.names import display
 from linedex.files.roots import Place
 from linedex.limits import Limits
-from linedex.model import Change
+from linedex.model import Change, Fingerprint
 from linedex.query.progress import Progress
 from linedex_server.config import Settings
 from linedex_server.edit.commit import Committer
@@ -31,12 +31,14 @@ from linedex_server.edit.errors import OwnState
 from linedex_server.edit.history import Budget, History
 from linedex_server.edit.history_steps import Undoes
 from linedex_server.edit.planners import Subject
-from linedex_server.edit.plans import Committed, Planner, Target
+from linedex_server.edit.plans import Committed, Plan, Planner, Target
 from linedex_server.edit.revert import difference, known_version
 from linedex_server.edit.sessions import Sessions
 from linedex_server.edit.snapshot import Snapshot, parsed_hash
 from linedex_server.workspace import Workspace
 
+_TOLD_SPLICES: Final = 10_000
+"""Splices up to which an index is told where a large file changed."""
 _DIFFED_BYTES: Final = 4 << 20
 """Files of which a refusal shows what changed."""
 
@@ -157,22 +159,38 @@ class Editor:
         place = self.place(path, must_exist=not new)
         return Target(place, self.shown(place), plan, create_dirs)
 
-    def commit(self, targets: Sequence[Target], *, tool: str, progress: Progress) -> tuple[Committed, ...]:
-        """Make all of the targets' plans, or none; one step of the history.
+    def commit(
+        self, targets: Sequence[Target], *, tool: str, progress: Progress, undoes: Undoes | None = None
+    ) -> tuple[Committed, ...]:
+        """Make all of the targets' plans, or none; one step of the history, which the indexes hear of.
+
+        Args:
+            targets: each file once.
+            tool: who asks, for the history.
+            progress: who waits.
+            undoes: what the step takes back, None for an ordinary write.
 
         Raises:
             Cancelled: the caller waits no longer; nothing was written.
             LinedexError: nothing was written; the error says why.
         """
+        before: dict[bytes, Fingerprint] = {}
         progress.check()
-        return self.engine.committer.commit(targets, tool=tool)
+        done = self.engine.committer.commit([_noting(one, before) for one in targets], tool=tool, undoes=undoes)
+        for one in done:
+            self._tell(one, before.get(one.place.absolute))
+        return done
 
-    def revert(
-        self, targets: Sequence[Target], undoes: Undoes, *, tool: str, progress: Progress
-    ) -> tuple[Committed, ...]:
-        """Make the plans that take a step back; itself a step. Raises as `commit`."""
-        progress.check()
-        return self.engine.committer.commit(targets, tool=tool, undoes=undoes)
+    def _tell(self, done: Committed, before: Fingerprint | None) -> None:
+        """Spare the index a whole read of a large file; of a small one it hears by itself."""
+        large = before is not None and before.size > self._workspace.settings.limits.large_file
+        if before is None or not large or not done.changed or done.removed or len(done.splices) > _TOLD_SPLICES:
+            return
+        try:
+            index, path = self._workspace.at(display(done.place.absolute))
+        except LinedexError:
+            return  # somebody else removed it since; the write was made all the same
+        index.edited(path, before, [(one.start, one.end, one.end - one.start + one.delta) for one in done.splices])
 
     @contextmanager
     def opened(self, place: Place) -> Iterator[Snapshot | None]:
@@ -229,3 +247,14 @@ class Editor:
             return [(one.line, one.end_line) for one in found]
 
         return ranges
+
+
+def _noting(target: Target, before: dict[bytes, Fingerprint]) -> Target:
+    """Return a target whose planner notes the state of the file that it plans for."""
+
+    def plan(snapshot: Snapshot | None) -> Plan:
+        if snapshot is not None:
+            before[target.place.absolute] = fingerprints.from_stat(snapshot.status)
+        return target.plan(snapshot)
+
+    return replace(target, plan=plan)

@@ -57,7 +57,7 @@ def reverted(
     history = editor.engine.history
     wanted = revert(history, at.absolute, identifier)
     targets = [editor.target(display(path), planner, create_dirs=True, new=True) for path, planner in wanted.planners]
-    done = editor.revert(targets, wanted.undoes, tool="revert_edit", progress=progress)
+    done = editor.commit(targets, tool="revert_edit", progress=progress, undoes=wanted.undoes)
     return done, history.steps(at.absolute, BACKUPS)
 
 
