@@ -19,7 +19,7 @@ from itertools import compress
 import numpy as np
 import numpy.typing as npt
 
-from linedex.build.sync import Difference, named_difference
+from linedex.build.sync import Difference, gone_folders, named_difference
 from linedex.files.fingerprint import from_stat, suspects
 from linedex.files.roots import Root
 from linedex.files.walk import is_hidden
@@ -187,11 +187,7 @@ class Present:
             tuple(FileRow(key, self._new[key].stat, seen) for key in self._new_below(b"")),
             (*changed, *named.changed),
             (*facts["id"][~self._there & ~facts["ignored"]].tolist(), *named.gone),
-            tuple(
-                folder
-                for key, folder in zip(catalogue.folder_keys, catalogue.folder_facts["id"].tolist(), strict=True)
-                if key not in self.folders
-            ),
+            gone_folders(catalogue, self.folders, named),
         )
 
     # following the builder

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import stat
 import time
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,7 +22,7 @@ from linedex.files.roots import Root
 from linedex.files.walk import is_hidden, walk
 from linedex.model import FileState, Fingerprint, RelPath
 from linedex.store.catalogue import Catalogue, Facts, path_key
-from linedex.store.files import FileRow, FolderRow
+from linedex.store.files import FileRow, FolderRow, split_key
 from linedex.store.look import Look, NewFile
 
 
@@ -93,11 +93,29 @@ def difference(root: Root, settings: WalkSettings, catalogue: Catalogue) -> Diff
         tuple(FileRow(new.key, new.stat, seen, new.ignored) for new in found.new),
         (*changed, *named.changed),
         (*facts["id"][found.gone & ~facts["ignored"]].tolist(), *named.gone),
-        tuple(
-            folder
-            for key, folder in zip(catalogue.folder_keys, catalogue.folder_facts["id"].tolist(), strict=True)
-            if key not in met_folders
-        ),
+        gone_folders(catalogue, met_folders, named),
+    )
+
+
+def gone_folders(catalogue: Catalogue, there: Container[bytes], named: Difference) -> tuple[int, ...]:
+    """Return the ids of known folders that no walk meets any more and that hold no file which somebody named.
+
+    Args:
+        catalogue: what is known.
+        there: keys of the folders that a walk meets.
+        named: what became of the files that somebody named.
+    """
+    facts, lost = catalogue.facts, set(named.gone)
+    holding: set[bytes] = set()
+    for place in np.flatnonzero(facts["ignored"]).tolist():
+        key = b"" if int(facts["id"][place]) in lost else split_key(catalogue.keys[place])[0]
+        while key and key not in holding:
+            holding.add(key)
+            key = split_key(key)[0]
+    return tuple(
+        folder
+        for key, folder in zip(catalogue.folder_keys, catalogue.folder_facts["id"].tolist(), strict=True)
+        if key not in there and key not in holding
     )
 
 
