@@ -200,6 +200,7 @@ STRANGE = [
     (StampRule("iso8601", "words", column=4), "a b ", "12342026-03-04 05:06:07.891"[4:]),
     (StampRule("iso8601", "words", column=4), "1234", USUAL),
     (StampRule("iso8601", "words", words=2), " a b ", USUAL),
+    (StampRule("iso8601", "words", words=2), " a ", USUAL),
     (StampRule("iso8601", "words", words=2), "a\fb c ", USUAL),
     (StampRule("iso8601", "words", words=2), "a b c ", USUAL),
     (StampRule("iso8601", "pri"), "<1234>", USUAL),
