@@ -247,6 +247,27 @@ def test_a_stale_hash_is_told_with_the_present_one_and_what_changed(workspace: W
     assert f"Now: {now}. What changed:\n@@ -1,2 +1,2 @@\n-one\n-two\n+ONE\n+2" in text
 
 
+def test_an_answer_says_what_became_of_a_whole_text(workspace: Workspace) -> None:
+    file = workspace.base / "new" / "a.txt"
+
+    def wrote(content: str, **more: Any) -> str:
+        answer = told(workspace, "write_full_text", path="new/a.txt", content=content, **more)
+        assert f"[hash {token(file.read_bytes())}" in answer
+        return answer.split(" [")[0]
+
+    assert wrote("one\ntwo\n") == "Created new/a.txt. Made 1 folder."
+    assert wrote("one\ntwo\n") == "Unchanged new/a.txt: new content matched existing file."
+    assert wrote("one\n2\n3\n") == "Updated new/a.txt: wrote the whole text, +2 -1 lines."
+    assert wrote("one\n2\n3\n", newline="crlf") == "Updated new/a.txt: converted line ends to CRLF."
+    assert wrote("other", if_exists="skip") == "Unchanged new/a.txt: exists."
+    assert file.read_bytes() == b"one\r\n2\r\n3\r\n"
+    assert "exists" in refused(workspace, "write_full_text", path="new/a.txt", content="x", if_exists="error")
+    text = refused(workspace, "write_full_text", path="b.txt", content="x", base_hash=token(b""))
+    assert text.startswith("Not edited: There is no b.txt")
+    assert "create_dirs" in refused(workspace, "write_full_text", path="no/b.txt", content="x", create_dirs=False)
+    assert [path.name for path in workspace.base.iterdir()] == ["new"]
+
+
 # several files
 
 

@@ -7,7 +7,7 @@ told: whether the file may be there, its hash, then what the change itself expec
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from linedex.errors import NotFound
@@ -20,7 +20,7 @@ from linedex_server.edit.plans import Plan, Planner
 from linedex_server.edit.snapshot import Snapshot
 from linedex_server.edit.splice import Splice, TextChange
 from linedex_server.edit.streamed import LargeText, styled_as
-from linedex_server.edit.style import Style, encoded_new, splices
+from linedex_server.edit.style import Style, conversions, encoded_new, splices
 from linedex_server.edit.text import Text, argument
 
 KEPT: Final = Style()
@@ -62,10 +62,14 @@ class Whole:
     Attributes:
         skipped: whether the file was left as it is because there is one.
         changed_since: whether the file is another than it was when the writer began, as far as that was told.
+        lines: how many were added and removed, where the file was small enough to be compared.
+        converted: what of the style was converted, as parts of a sentence.
     """
 
     skipped: bool = False
     changed_since: bool = False
+    lines: tuple[int, int] | None = None
+    converted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +176,7 @@ def whole(
         if not document.fits:
             return Plan(made, told=told)
         added, removed = lines_changed([rewritten(document.whole.text, document.argument("content", content))])
+        told = replace(told, lines=(added, removed), converted=conversions(document, style))
         return Plan(made, told=told, lines_added=added, lines_removed=removed)
 
     return plan

@@ -42,6 +42,18 @@ def facts(done: Committed) -> str:
     return f"[{', '.join(part for part in parts if part)}]" if any(parts) else ""
 
 
+def whole_text_told(done: Committed) -> str:
+    """Return `wrote the whole text, +3 -1 lines`, or what was converted where no line was changed."""
+    told = done.told
+    assert isinstance(told, Whole)
+    if told.lines is None:
+        return "wrote the whole text"
+    added, removed = told.lines
+    if told.converted and not added and not removed:
+        return "; ".join(told.converted)
+    return "; ".join((f"wrote the whole text, +{added:,} -{removed:,} lines", *told.converted))
+
+
 def listed(parts: Sequence[str]) -> str:
     """Return `line 41 exact; line 88 tolerant: indentation`, cut after the first few."""
     more = f"; and {len(parts) - NAMED:,} more" if len(parts) > NAMED else ""

@@ -16,7 +16,7 @@ from linedex_server.edit.regex import RegexRequest, regex
 from linedex_server.edit.spans import SpanEdit, spans
 from linedex_server.edit.style import conversions
 from linedex_server.edit.verdicts import lines_told
-from linedex_server.render.edit import occurrences
+from linedex_server.render.edit import occurrences, whole_text_told
 from linedex_server.render.schemas import WRITTEN
 from linedex_server.render.words import counted
 from linedex_server.tools.parameters import Given, Parameter, choice, flag, or_null, records, text, whole
@@ -56,7 +56,7 @@ def _write_full_text(session: Session, given: Given) -> Reply:
     )
     target = Target(place, editor.shown(place), plan, given.flag("create_dirs"))
     (done,) = editor.commit((target,), tool="write_full_text", progress=session.progress)
-    return reply(session, done, "wrote the whole text", "exists" if skipped(done) else "")
+    return reply(session, done, whole_text_told(done), "exists" if skipped(done) else "")
 
 
 def _apply_text_edits(session: Session, given: Given) -> Reply:
