@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import Queue
@@ -162,9 +162,9 @@ class House:
             (root / f"{stem}.txt").write_text(text, encoding="utf-8")
         return root
 
-    def client(self, *roots: Path, era: str = LEGACY, **environ: str) -> Client:
-        """Start a client of the bridge; it has not shaken hands."""
-        arguments = [word for root in roots for word in ("--root", str(root))]
+    def client(self, *roots: Path, era: str = LEGACY, options: Sequence[str] = (), **environ: str) -> Client:
+        """Start a client of the bridge, with further options; it has not shaken hands."""
+        arguments = [*(word for root in roots for word in ("--root", str(root))), *options]
         command = [sys.executable, "-m", "linedex_server", "mcp", *arguments]
         client = Client(command, {**self.environ, **environ}, era, self.folder)
         self.clients.append(client)

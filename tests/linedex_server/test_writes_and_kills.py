@@ -1,10 +1,12 @@
-"""Write sessions through the daemon: nothing that was answered is lost, whatever happens to the daemon meanwhile."""
+"""Writes and processes that are killed: nothing that was answered is lost, and nothing half done is left."""
 
 from __future__ import annotations
 
 import os
 import re
 import signal
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -85,3 +87,44 @@ def test_a_large_text_replaces_a_file_in_its_own_style(house: House) -> None:
     client.call("revert_edit", absolute_file_path="a.txt")
     assert (root / "a.txt").read_bytes() == b"\xef\xbb\xbfold\r\nfile\r\n"
     assert "revert" in client.call("edit_history", path="a.txt")
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from linedex.files.roots import Roots
+from linedex_server.edit.commit import Committer
+from linedex_server.edit.history import History
+from linedex_server.edit.plans import Plan, Target
+from linedex_server.edit.splice import Splice
+
+state, root, step = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+
+def fault(reached):
+    if reached == step:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+place = Roots([root]).resolve(str(root / "a.txt"))
+plan = lambda snapshot: Plan((Splice(0, 3, b"new text"),))
+committer = Committer(History(state / "history" / "history.db"), faults=fault)
+committer.commit([Target(place, "a.txt", plan)], tool="test")
+"""
+
+
+@pytest.mark.parametrize("step", ["flush the temporary file", "look at what came out"])
+@pytest.mark.parametrize("daemon", [True, False])
+def test_what_a_killed_process_left_is_tidied_up_at_the_next_start(house: House, step: str, *, daemon: bool) -> None:
+    root = house.root("root", a="old\n")
+    (root / "mine.tmp").write_bytes(b"a user's own\n")
+    house.state.mkdir(mode=0o700)
+    (house.state / "history").mkdir(mode=0o700)
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, str(house.state), str(root), step], env=house.environ, check=False
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert len(list(root.iterdir())) == 3
+    client = house.client(root, options=() if daemon else ("--no-daemon",))
+    client.begin()
+    house.until(lambda: len(list(root.iterdir())) == 2, "no stray file is left")
+    assert (root / "a.txt").read_bytes() in (b"old\n", b"new text\n")
+    assert (root / "mine.tmp").read_bytes() == b"a user's own\n"
