@@ -169,7 +169,7 @@ class Bench:
             place = log.tell()
             before = _mark(log.fileno())
             line = b"an entirely new sentence about walruses\n"
-            new = self._log.with_name("new")
+            new = self._log.parent.with_name("new")
             with new.open("wb") as out:
                 _copy(log.fileno(), out.fileno(), 0, place)
                 os.write(out.fileno(), line)

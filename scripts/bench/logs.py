@@ -68,7 +68,7 @@ class LogMaker:
         """Yield whole lines of `size` bytes together, or a little less."""
         left = size
         while left > 0:
-            made = self.chunk()
+            made = self.chunk(min(_LINES, left // 80 + 1))
             if len(made) > left:
                 yield made[: made.rfind(b"\n", 0, left) + 1]
                 return
