@@ -26,6 +26,8 @@ BLOCK_RUN = 2_048
 _SPARE_RUNS = 32
 """Runs beside those that a file needs, before small neighbours are merged."""
 _SMALLEST_BITS = 8
+_HALVED_FROM = 64
+"""Columns of a new run from which on their load says how large they need to be."""
 
 Flags = npt.NDArray[np.bool_]
 
@@ -294,7 +296,9 @@ class BlockEditor:
 
     def _signed(self, run: BlockRun, columns: Bits, bits: int) -> BlockRun:
         """Store the columns of a run's blocks; return the run that stands in them."""
-        group, bits = _store_group(self._db, transpose(columns), len(columns), bits, self._sparse)
+        # one short block would halve a run so far that nothing it is merged with could be told apart
+        sparse = self._sparse if len(columns) >= _HALVED_FROM else 0.0
+        group, bits = _store_group(self._db, transpose(columns), len(columns), bits, sparse)
         self._groups.add(group)
         return replace(run, group=group, bits=bits, columns=len(columns), offset=0)
 
