@@ -24,12 +24,12 @@ from pathlib import Path
 from common import fresh_folder, write_result
 
 from linedex.files.roots import Roots
-from linedex_server.edit import faults
-from linedex_server.edit.commit import Committer
-from linedex_server.edit.faults import Faults
-from linedex_server.edit.history import History
-from linedex_server.edit.plans import Plan, Planner, Target
-from linedex_server.edit.snapshot import Snapshot
+from linedex_server.edit.history.history import History
+from linedex_server.edit.put import faults
+from linedex_server.edit.put.commit import Committer
+from linedex_server.edit.put.faults import Faults
+from linedex_server.edit.put.plans import Plan, Planner, Target
+from linedex_server.edit.put.snapshot import Snapshot
 from linedex_server.edit.splice import Splice, applied
 
 ALONE, LINKED, OTHER_NAME = "alone.txt", "linked.txt", "linked-too.txt"

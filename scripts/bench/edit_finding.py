@@ -22,9 +22,9 @@ from time import perf_counter, process_time
 
 from common import REPOSITORY, write_result
 
-from linedex_server.edit.document import Document
-from linedex_server.edit.locate import Wanted, place
-from linedex_server.edit.verdicts import ChangesNotPlaced
+from linedex_server.edit.content.document import Document
+from linedex_server.edit.find.locate import Wanted, place
+from linedex_server.edit.find.verdicts import ChangesNotPlaced
 
 sys.path.insert(0, str(REPOSITORY / "tests" / "linedex_server" / "edit"))
 from drawn_blocks import ADDED, MARK, Block, alone, draw, slipped, stale

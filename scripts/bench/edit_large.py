@@ -22,10 +22,10 @@ from pathlib import Path
 from common import median_ratio, ran, timed, write_result
 
 from linedex.files.roots import Roots
-from linedex_server.edit.commit import Committer
-from linedex_server.edit.history import History
-from linedex_server.edit.plans import Plan, Target
-from linedex_server.edit.snapshot import Snapshot
+from linedex_server.edit.history.history import History
+from linedex_server.edit.put.commit import Committer
+from linedex_server.edit.put.plans import Plan, Target
+from linedex_server.edit.put.snapshot import Snapshot
 from linedex_server.edit.splice import Splice
 
 _LINE = 130

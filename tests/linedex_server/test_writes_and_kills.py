@@ -93,9 +93,9 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from linedex.files.roots import Roots
-from linedex_server.edit.commit import Committer
-from linedex_server.edit.history import History
-from linedex_server.edit.plans import Plan, Target
+from linedex_server.edit.put.commit import Committer
+from linedex_server.edit.history.history import History
+from linedex_server.edit.put.plans import Plan, Target
 from linedex_server.edit.splice import Splice
 
 state, root, step = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]

@@ -25,16 +25,16 @@ from linedex.limits import Limits
 from linedex.model import Change, Fingerprint
 from linedex.query.progress import Progress
 from linedex_server.config import Settings
-from linedex_server.edit.commit import Committer
-from linedex_server.edit.document import WHOLE_BYTES, Document
+from linedex_server.edit.content.document import WHOLE_BYTES, Document
 from linedex_server.edit.errors import OwnState
-from linedex_server.edit.history import Budget, History
-from linedex_server.edit.history_steps import Undoes
+from linedex_server.edit.history.history import Budget, History
+from linedex_server.edit.history.steps import Undoes
 from linedex_server.edit.planners import Subject
-from linedex_server.edit.plans import Committed, Plan, Planner, Target
-from linedex_server.edit.revert import difference, known_version
+from linedex_server.edit.put.commit import Committer
+from linedex_server.edit.put.plans import Committed, Plan, Planner, Target
+from linedex_server.edit.put.snapshot import Snapshot, parsed_hash
 from linedex_server.edit.sessions import Sessions
-from linedex_server.edit.snapshot import Snapshot, parsed_hash
+from linedex_server.edit.undo.revert import difference, known_version
 from linedex_server.workspace import Workspace
 
 _TOLD_SPLICES: Final = 10_000

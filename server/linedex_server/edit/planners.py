@@ -11,17 +11,17 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from linedex.errors import NotFound
-from linedex_server.edit import full
-from linedex_server.edit.diff import Edited, lines_changed, rewritten
-from linedex_server.edit.document import Document
+from linedex_server.edit.content.diff import Edited, lines_changed, rewritten
+from linedex_server.edit.content.document import Document
+from linedex_server.edit.content.style import Style, conversions, encoded_new, splices
+from linedex_server.edit.content.text import Text, argument
 from linedex_server.edit.errors import Conflict, Exists
-from linedex_server.edit.planned import Planned
-from linedex_server.edit.plans import Plan, Planner
-from linedex_server.edit.snapshot import Snapshot
+from linedex_server.edit.plan import full
+from linedex_server.edit.plan.planned import Planned
+from linedex_server.edit.put.plans import Plan, Planner
+from linedex_server.edit.put.snapshot import Snapshot
 from linedex_server.edit.splice import Splice, TextChange
 from linedex_server.edit.streamed import LargeText, styled_as
-from linedex_server.edit.style import Style, conversions, encoded_new, splices
-from linedex_server.edit.text import Text, argument
 
 KEPT: Final = Style()
 Changes: TypeAlias = Sequence[tuple[Text, Sequence[TextChange]]]

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from linedex_server.edit import conversion
-from linedex_server.edit.document import Document
+from linedex_server.edit.content import conversion
+from linedex_server.edit.content.document import Document
+from linedex_server.edit.content.style import ADD, PRESERVE, REMOVE, Style
+from linedex_server.edit.content.text import argument, encoded
 from linedex_server.edit.errors import WriteFailed
 from linedex_server.edit.splice import Splice
-from linedex_server.edit.style import ADD, PRESERVE, REMOVE, Style
-from linedex_server.edit.text import argument, encoded
 
 PIECE_BYTES: Final = 4 << 20
 """How much of the bytes one splice brings."""

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linedex_server.edit.locate import Placed
+from linedex_server.edit.find.locate import Placed
+from linedex_server.edit.find.verdicts import lines_told
 from linedex_server.edit.planners import Whole
-from linedex_server.edit.plans import Committed
-from linedex_server.edit.verdicts import lines_told
+from linedex_server.edit.put.plans import Committed
 from linedex_server.render.words import counted
 
 NAMED = 20

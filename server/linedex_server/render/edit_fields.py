@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linedex_server.edit.locate import Placed
-from linedex_server.edit.plans import Committed
-from linedex_server.edit.verdicts import Verdict
+from linedex_server.edit.find.locate import Placed
+from linedex_server.edit.find.verdicts import Verdict
+from linedex_server.edit.put.plans import Committed
 from linedex_server.render.fields import Fields
 
 

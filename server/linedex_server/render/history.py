@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from linedex_server.edit.history_steps import FileStep, Step
-from linedex_server.edit.plans import Committed
-from linedex_server.edit.revert import Reverted
+from linedex_server.edit.history.steps import FileStep, Step
+from linedex_server.edit.put.plans import Committed
+from linedex_server.edit.undo.revert import Reverted
 from linedex_server.render.edit import written
 from linedex_server.render.fields import Fields
 from linedex_server.render.words import bracketed, counted

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 from linedex.errors import BadArgument
 from linedex.files.roots import Place
-from linedex_server.edit.diff import Bounds, of_changes
-from linedex_server.edit.document import Document
+from linedex_server.edit.content.diff import Bounds, of_changes
+from linedex_server.edit.content.document import Document
+from linedex_server.edit.content.style import AS_EDITED
 from linedex_server.edit.editor import Editor
-from linedex_server.edit.locate import MOST_CHANGES, Placed, Wanted, place
+from linedex_server.edit.find.locate import MOST_CHANGES, Placed, Wanted, place
+from linedex_server.edit.find.verdicts import ChangesNotPlaced, Verdict
 from linedex_server.edit.planners import Changes, by_text, changing
-from linedex_server.edit.plans import Committed, Target
-from linedex_server.edit.style import AS_EDITED
-from linedex_server.edit.verdicts import ChangesNotPlaced, Verdict
+from linedex_server.edit.put.plans import Committed, Target
 from linedex_server.render.edit import changes_made, previewed, written
 from linedex_server.render.edit_fields import made_fields, missed_fields, placed_fields
 from linedex_server.render.schemas import EDIT_CONTENT

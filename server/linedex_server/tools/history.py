@@ -9,9 +9,9 @@ from linedex.files.names import display
 from linedex.files.roots import Place
 from linedex.query.progress import Progress
 from linedex_server.edit.editor import Editor
-from linedex_server.edit.history_steps import Step
-from linedex_server.edit.plans import Committed
-from linedex_server.edit.revert import revert
+from linedex_server.edit.history.steps import Step
+from linedex_server.edit.put.plans import Committed
+from linedex_server.edit.undo.revert import revert
 from linedex_server.render.history import (
     backups_fields,
     history_fields,

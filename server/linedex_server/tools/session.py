@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from linedex.files.names import display
+from linedex_server.edit.content.style import Style
 from linedex_server.edit.errors import Conflict, Exists
 from linedex_server.edit.planners import whole
-from linedex_server.edit.plans import Target
+from linedex_server.edit.put.plans import Target
 from linedex_server.edit.sessions import Begun, Sessions
 from linedex_server.edit.streamed import LargeText
-from linedex_server.edit.style import Style
 from linedex_server.render.edit import committed_session
 from linedex_server.render.fields import Fields
 from linedex_server.render.schemas import SESSION, WRITTEN

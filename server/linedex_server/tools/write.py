@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from linedex_server.edit.block import BlockRequest, block
-from linedex_server.edit.document import Document
-from linedex_server.edit.lines import LineEdit, lines
-from linedex_server.edit.literal import LiteralRequest, literal
-from linedex_server.edit.planned import Planned
+from linedex_server.edit.content.document import Document
+from linedex_server.edit.content.style import conversions
+from linedex_server.edit.find.verdicts import lines_told
+from linedex_server.edit.plan.block import BlockRequest, block
+from linedex_server.edit.plan.lines import LineEdit, lines
+from linedex_server.edit.plan.literal import LiteralRequest, literal
+from linedex_server.edit.plan.planned import Planned
+from linedex_server.edit.plan.regex import RegexRequest, regex
+from linedex_server.edit.plan.spans import SpanEdit, spans
 from linedex_server.edit.planners import Changes, Outcome, changing
 from linedex_server.edit.planners import whole as whole_text
-from linedex_server.edit.plans import Target
-from linedex_server.edit.regex import RegexRequest, regex
-from linedex_server.edit.spans import SpanEdit, spans
-from linedex_server.edit.style import conversions
-from linedex_server.edit.verdicts import lines_told
+from linedex_server.edit.put.plans import Target
 from linedex_server.render.edit import occurrences, whole_text_told
 from linedex_server.render.schemas import WRITTEN
 from linedex_server.render.words import counted

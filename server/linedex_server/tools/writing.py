@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from linedex_server.edit.content.style import Style
 from linedex_server.edit.planners import Whole
-from linedex_server.edit.plans import Committed
-from linedex_server.edit.style import Style
+from linedex_server.edit.put.plans import Committed
 from linedex_server.render.edit import written
 from linedex_server.render.fields import Fields
 from linedex_server.tools.parameters import Given, Parameter, choice, flag, text

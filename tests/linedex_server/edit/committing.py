@@ -9,14 +9,14 @@ from pathlib import Path
 
 from linedex.files.roots import Roots
 from linedex.limits import DEFAULT_LIMITS, Limits
-from linedex_server.edit.commit import Committer
-from linedex_server.edit.faults import Faults, none
-from linedex_server.edit.history import History
-from linedex_server.edit.plans import Committed, Plan, Planner, Target
-from linedex_server.edit.snapshot import Snapshot
+from linedex_server.edit.history.history import History
+from linedex_server.edit.put.commit import Committer
+from linedex_server.edit.put.faults import Faults, none
+from linedex_server.edit.put.plans import Committed, Plan, Planner, Target
+from linedex_server.edit.put.snapshot import Snapshot
+from linedex_server.edit.put.syscalls import NATIVE, Abilities
+from linedex_server.edit.put.ways import Bounds
 from linedex_server.edit.splice import Splice
-from linedex_server.edit.syscalls import NATIVE, Abilities
-from linedex_server.edit.ways import Bounds
 
 
 @dataclass

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from linedex_server.edit.document import Document
-from linedex_server.edit.locate import Wanted, place
+from linedex_server.edit.content.document import Document
+from linedex_server.edit.find.locate import Wanted, place
+from linedex_server.edit.find.tolerant import TolerantSearch, rewritten
+from linedex_server.edit.find.verdicts import ChangesNotPlaced
 from linedex_server.edit.splice import TextChange
-from linedex_server.edit.tolerant import TolerantSearch, rewritten
-from linedex_server.edit.verdicts import ChangesNotPlaced
 
 Outline = Callable[[str], Sequence[tuple[int, int]]]
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linedex_server.edit.content.style import Style
 from linedex_server.edit.errors import Unencodable
 from linedex_server.edit.splice import applied
 from linedex_server.edit.streamed import LargeText, stored
-from linedex_server.edit.style import Style
 
 ENDS = {"lf": "\n", "crlf": "\r\n", "cr": "\r", "preserve": "\n"}
 

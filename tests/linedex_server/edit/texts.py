@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from linedex.model import Newline, TextFormat
-from linedex_server.edit.document import Document
+from linedex_server.edit.content.document import Document
 
 unhurried = settings(deadline=None)
 """Examples may take as long as a busy machine needs."""

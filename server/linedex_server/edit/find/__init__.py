@@ -1,0 +1,1 @@
+"""Where an edit fits, and why it does not."""

@@ -1,0 +1,1 @@
+"""What every write changed, kept so that it can be undone."""

@@ -1,0 +1,1 @@
+"""What each tool asks for, as changes of text."""

@@ -1,0 +1,1 @@
+"""Bytes put down: the only rooms that write a user's file."""

@@ -1,0 +1,1 @@
+"""Undoing and restoring, as plans for the committer."""
