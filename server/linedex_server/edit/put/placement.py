@@ -13,7 +13,6 @@ import os
 import stat
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Final
 
 from linedex.errors import LinedexError
 from linedex.files.roots import Place
@@ -25,10 +24,6 @@ from linedex_server.edit.put.plans import Plan
 from linedex_server.edit.put.restarts import Again
 from linedex_server.edit.put.snapshot import Snapshot
 from linedex_server.edit.put.syscalls import Abilities
-
-TEMPORARY_PREFIX: Final = b".linedex-"
-TEMPORARY_SUFFIX: Final = b".tmp"
-FORMER_SUFFIX: Final = b".old"
 
 
 @dataclass(frozen=True, slots=True)

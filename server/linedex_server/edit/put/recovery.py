@@ -18,6 +18,7 @@ from typing import Final
 from linedex.errors import LinedexError
 from linedex.files import fingerprint as fingerprints
 from linedex.files.names import display
+from linedex.files.own_state import FORMER_SUFFIX, TEMPORARY_SUFFIX
 from linedex.query.source import revision
 from linedex_server.edit.history import writers
 from linedex_server.edit.history.history import History
@@ -25,7 +26,7 @@ from linedex_server.edit.history.steps import FileStep, Intent, Pending
 from linedex_server.edit.put import syscalls
 from linedex_server.edit.put.folders import flush, remove_if_empty
 from linedex_server.edit.put.in_place import BEGUN, WRITTEN, restore
-from linedex_server.edit.put.placement import FORMER_SUFFIX, TEMPORARY_SUFFIX, Identity
+from linedex_server.edit.put.placement import Identity
 from linedex_server.edit.put.replace import give_name
 from linedex_server.edit.put.syscalls import Unsupported
 

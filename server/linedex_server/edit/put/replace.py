@@ -12,13 +12,14 @@ import os
 from collections.abc import Iterable
 from typing import Final
 
+from linedex.files.own_state import FORMER_SUFFIX, TEMPORARY_SUFFIX
 from linedex_server.edit.history.steps import Intent
 from linedex_server.edit.put import syscalls
 from linedex_server.edit.put.attributes import Irreproducible, carry_over
 from linedex_server.edit.put.copying import Shrunk, write_pieces
 from linedex_server.edit.put.layout import Stretch, pieces
 from linedex_server.edit.put.lease import Lease
-from linedex_server.edit.put.placement import FORMER_SUFFIX, TEMPORARY_SUFFIX, Identity, Placement
+from linedex_server.edit.put.placement import Identity, Placement
 from linedex_server.edit.put.restarts import Again, OnlyInPlace
 from linedex_server.edit.put.snapshot import Snapshot
 from linedex_server.edit.put.syscalls import Unsupported

@@ -11,11 +11,12 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from linedex.files.own_state import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
 from linedex_server.edit.errors import BeingWritten, WriteFailed
 from linedex_server.edit.put.in_place import InPlace
 from linedex_server.edit.put.layout import new_size
 from linedex_server.edit.put.lease import Writers, is_recent
-from linedex_server.edit.put.placement import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, Identity, Placement, Settings
+from linedex_server.edit.put.placement import Identity, Placement, Settings
 from linedex_server.edit.put.replace import Creating, Removing, Replacing
 from linedex_server.edit.put.work import Work
 
