@@ -116,7 +116,9 @@ class Settings:
         metadata={"read": _folder, "about": "Folder of indexes and other state; made with mode 0700."},
     )
     allowed_roots: tuple[str, ...] = _setting(
-        (), _roots, "Folders that may be read, separated by the system's path separator; `*` lifts the restriction."
+        (),
+        _roots,
+        "Folders that may be read and written, separated by the system's path separator; `*` lifts the restriction.",
     )
     tools: str = _setting("default", _choice(*TOOL_GROUPS), "Which tools an MCP client is offered.")
     read_only: bool = _setting(default=False, read=_flag, about="Offer no tool that writes.")

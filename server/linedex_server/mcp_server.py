@@ -180,12 +180,16 @@ def serve_stdio(settings: Settings) -> None:
 def announce(workspace: Workspace) -> None:
     """Say on standard error what is served, and loudly when nothing is out of reach."""
     if workspace.unrestricted:
-        sys.stderr.write(
-            "linedex: WARNING: allowed roots hold '*': EVERY file that this user can read can be read through linedex\n"
-        )
+        sys.stderr.write(f"linedex: WARNING: {unrestricted_warning(workspace)}\n")
     for root in workspace.roots:
         sys.stderr.write(f"linedex: serving {encodable(str(root))}\n")
     sys.stderr.flush()
+
+
+def unrestricted_warning(workspace: Workspace) -> str:
+    """Return what a person is told when nothing is out of reach."""
+    written = "" if workspace.settings.read_only else " and every one that they can write can be written"
+    return f"allowed roots hold '*': EVERY file that this user can read can be read{written} through linedex"
 
 
 async def _list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:

@@ -19,7 +19,13 @@ from linedex_server.config import OUTPUTS, TOOL_GROUPS, Settings
         ("linedex mcp --root . --output json", "answers for a program, not a model"),
     ],
 )
-@click.option("--root", "roots", multiple=True, metavar="DIR", help="A folder that may be read; may be given again.")
+@click.option(
+    "--root",
+    "roots",
+    multiple=True,
+    metavar="DIR",
+    help="A folder that may be read and, unless --read-only, written; may be given again.",
+)
 @click.option("--output", type=click.Choice(OUTPUTS), help="Answers for models (text, default) or programs (json).")
 @click.option("--tools", type=click.Choice(TOOL_GROUPS), help="Which tools to offer.")
 @click.option("--read-only", is_flag=True, help="Offer no tool that writes.")

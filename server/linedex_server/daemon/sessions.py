@@ -28,7 +28,7 @@ from linedex.errors import LinedexError
 from linedex_server.config import Settings
 from linedex_server.daemon.house import Guest, House
 from linedex_server.daemon.lines import Lines
-from linedex_server.mcp_server import build_server
+from linedex_server.mcp_server import build_server, unrestricted_warning
 from linedex_server.rendezvous.hello import Hello, Welcome
 from linedex_server.tools.registry import offered
 from linedex_server.tools.tool import Output, Session
@@ -67,7 +67,7 @@ async def serve_client(house: House, connection: ByteStream, lines: Lines, hello
     tools = house.meter.counted(offered(settings.tools, read_only=settings.read_only))
     notices = [f"serving {root}" for root in workspace.roots]
     if workspace.unrestricted:
-        notices.insert(0, "WARNING: allowed roots hold '*': EVERY file that this user can read can be read")
+        notices.insert(0, f"WARNING: {unrestricted_warning(workspace)}")
     welcome = Welcome(retry=[tool.name for tool in tools if not tool.writes], notices=notices)
     try:
         with house.hosting(Guest(hello.pid, workspace.roots)):
