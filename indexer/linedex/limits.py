@@ -15,7 +15,7 @@ class Limits:
     # cutting and signatures
     large_file: int = 1 << 20
     """A file larger than this is cut into blocks; a smaller one is a single column."""
-    block_bytes: int = 48 << 10
+    block_bytes: int = 32 << 10
     """A block ends at the first line end at or after this many bytes."""
     block_slack: int = 16 << 10
     """How far past `block_bytes` a line end is looked for before a line is split over blocks."""
@@ -31,6 +31,24 @@ class Limits:
     analyse_seconds: float = 120.0
     """Time a worker may take over one batch of files or one range of a large one."""
 
+    # compressed files
+    still_seconds: float = 2.0
+    """A compressed file is indexed when nobody has written to it for so long."""
+    seek_spacing: int = 1 << 20
+    """Bytes of text from one seek point of a gzip file to the next."""
+    frame_bytes: int = 8 << 20
+    """A Zstandard file with a frame of more text cannot be read from the middle, and has a seekable copy."""
+    shadow_bytes: int = 2 << 30
+    """What the seekable copies of one index may take; 0 for none."""
+    decoded_bytes: int = 64 << 30
+    """A compressed file with more text is skipped ..."""
+    decoded_ratio: int = 200
+    """... and so is one that expands to so many times its size,"""
+    ratio_from: int = 1 << 30
+    """once this much of it was decoded."""
+    decode_seconds: float = 3600.0
+    """Time a worker may take to decode one file once, for its seek points."""
+
     # freshness
     reconcile_seconds: float = 600.0
     """A watched root is walked as often, for what no event told; one that cannot be watched is tried again."""
@@ -38,6 +56,14 @@ class Limits:
     """A root that cannot be watched is looked at as often, so that its changes are indexed."""
     walk_share: float = 0.01
     """Share of the time that these walks may take; where it is not enough they are made less often."""
+
+    # logs
+    log_part_bytes: int = 256 << 10
+    """Times, levels and templates of a large log are counted by parts of so many bytes."""
+    log_zone: str = ""
+    """Zone of stamps that name none, by its name in the time zone database; this machine's own when empty."""
+    log_buckets: int = 400
+    """Buckets of a timeline."""
 
     # reading and verifying
     window_bytes: int = 1 << 20

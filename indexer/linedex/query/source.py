@@ -2,7 +2,7 @@
 
 Promise: what a `Source` tells (format, lines, hash) is true of the bytes it reads, whatever the index remembers: facts
 of the index are taken only when its fingerprint is that of the open file, and otherwise made anew. A large file is
-never held whole; the one pass that finds its lines keeps 17 bytes a block (3.7 MB for 10 GB), and is remembered, so
+never held whole; the one pass that finds its lines keeps 17 bytes a block (5.6 MB for 10 GB), and is remembered, so
 that the next read of the same bytes costs one block. A file that is rewritten or cut while it is read is read again
 (`steadily`), never answered from two states at once.
 """
@@ -77,7 +77,7 @@ class LineLengths:
     longest: int
 
 
-# True of bytes, not of an index: one memory serves every index of the process. 10 GB of log take 3.7 MB of lines.
+# True of bytes, not of an index: one memory serves every index of the process. 10 GB of log take 5.6 MB of lines.
 _Spelling: TypeAlias = tuple[TextFormat, str]
 _SPELLINGS: Final = _Remembered[_Spelling](512)
 _LINES: Final = _Remembered[LineIndex](16)
