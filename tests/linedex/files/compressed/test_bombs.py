@@ -1,0 +1,61 @@
+"""A file that expands to far more than it is costs time, never memory, and is given up."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.linedex.files.compressed.packing import gz, gzip_bomb, reading, xz, zst, zstd_bomb
+
+from linedex.files.compressed.codec import Codec
+from linedex.files.compressed.survey import TooDense, survey
+from linedex.limits import Limits
+from linedex.model import Fingerprint
+
+SURVEY = """
+import os, resource, sys
+from pathlib import Path
+from linedex.files.compressed.codec import Codec
+from linedex.files.compressed.shadow import Shadows
+from linedex.files.compressed.survey import TooDense, survey
+from linedex.files.fingerprint import of
+from linedex.limits import Limits
+
+descriptor = os.open(sys.argv[1], os.O_RDONLY)
+try:
+    survey(
+        lambda offset, size: os.pread(descriptor, size, offset),
+        of(descriptor), Codec(sys.argv[2]), Limits(), Shadows(Path(sys.argv[3]), 1 << 30),
+    )
+except TooDense:
+    print("too dense", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10)
+"""
+
+
+@pytest.mark.parametrize(("codec", "bomb"), [(Codec.GZIP, gzip_bomb(2_112)), (Codec.ZSTD, zstd_bomb(1_100))])
+def test_a_bomb_is_given_up_under_400_megabytes(codec: Codec, bomb: bytes, tmp_path: Path) -> None:
+    assert len(bomb) < 3_000_000
+    (tmp_path / "bomb").write_bytes(bomb)
+    command = [sys.executable, "-c", SURVEY, str(tmp_path / "bomb"), codec, str(tmp_path / "shadows")]
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))
+    told = subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=100).stdout
+    assert told.startswith("too dense")
+    assert int(told.split()[-1]) < 400 << 20
+    assert not list((tmp_path / "shadows").glob("*"))
+
+
+@pytest.mark.parametrize(("codec", "pack"), [(Codec.GZIP, gz), (Codec.ZSTD, zst), (Codec.XZ, xz)])
+@pytest.mark.parametrize(
+    "limits", [Limits(decoded_bytes=2 << 20), Limits(ratio_from=1 << 20, decoded_ratio=100)], ids=["size", "ratio"]
+)
+def test_the_bounds_hold_for_every_codec(codec: Codec, pack: object, limits: Limits) -> None:
+    raw = pack(bytes(4 << 20))  # type: ignore[operator]
+    with pytest.raises(TooDense):
+        survey(reading(raw), Fingerprint(1, 2, len(raw), 3, 4), codec, limits, None)
+
+
+def test_a_file_inside_the_bounds_is_no_bomb() -> None:
+    raw = gz(bytes(4 << 20))
+    limits = Limits(decoded_bytes=5 << 20, ratio_from=1 << 20, decoded_ratio=10_000)
+    assert survey(reading(raw), Fingerprint(1, 2, len(raw), 3, 4), Codec.GZIP, limits, None).decoding.size == 4 << 20
