@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,11 +65,7 @@ def test_a_subscription_outlives_its_daemon_and_misses_no_change(house: House, e
     uri = (root / "a.txt").as_uri()
     client = house.client(root, era=era)
     client.begin()
-    if era == "2025-11-25":
-        client.ask("resources/subscribe", uri=uri)
-    else:
-        client.send("subscriptions/listen", notifications={"resourceSubscriptions": [uri]})
-        house.until(lambda: len(client.notifications) == 1, "the subscription is acknowledged")
+    _subscribe(house, client, uri)
     os.kill(house.daemon().pid, signal.SIGKILL)
     (root / "a.txt").write_text("changed while there was no daemon\n", encoding="utf-8")
     house.until(lambda: _told(client, uri) >= 1, "the change is told")
@@ -83,23 +80,58 @@ def _told(client: Client, uri: str) -> int:
     return sum(one["params"].get("uri") == uri for one in client.notifications)
 
 
-@pytest.mark.long
-@pytest.mark.timeout(600)
-def test_thirty_kills_under_load_lose_no_answer_and_leave_a_sound_index(house: House) -> None:
+def _subscribe(house: House, client: Client, uri: str) -> None:
+    if client.era == "2025-11-25":
+        client.ask("resources/subscribe", uri=uri)
+    else:
+        client.send("subscriptions/listen", notifications={"resourceSubscriptions": [uri]})
+        house.until(lambda: len(client.notifications) == 1, "the subscription is acknowledged")
+
+
+@pytest.mark.parametrize("kills", [2, pytest.param(30, marks=[pytest.mark.long, pytest.mark.timeout(900)])])
+def test_kills_under_load_lose_no_answer_no_subscription_and_no_line_and_leave_a_sound_index(
+    house: House, kills: int
+) -> None:
     root = house.root("tree", **{f"f{number}": f"needle {number}\n" * 500 for number in range(200)})
-    clients = [house.client(root, era=era) for era in ("2025-11-25", "2026-07-28", "2025-11-25", "2026-07-28")]
-    for client in clients:
+    watched = root / "watched.txt"
+    watched.write_text("old\n", encoding="utf-8")
+    clients = [house.client(root, era=era, LINEDEX_TOOLS="all") for era in ("2025-11-25", "2026-07-28") * 2]
+    for number, client in enumerate(clients):
+        (root / f"written{number}.txt").write_text("first\n", encoding="utf-8")
         client.begin()
-    for kill in range(30):
+        _subscribe(house, client, watched.as_uri())
+    made: dict[str, set[str]] = {"once": set(), "perhaps": set()}
+    for kill in range(kills):
         waiting = [
             (client, client.send("tools/call", name="search_directory", arguments=_search("needle")))
             for client in clients
             for _ in range(8)
         ]
+        lines = [f"client {number} before kill {kill}" for number in range(len(clients))]
+        writes = [
+            client.send("tools/call", name="apply_text_edits", arguments=_inserted(f"written{number}.txt", line))
+            for (number, client), line in zip(enumerate(clients), lines, strict=True)
+        ]
         (root / f"new{kill}.txt").write_text(f"fresh needle {kill}\n" * 500, encoding="utf-8")
         os.kill(house.daemon().pid, signal.SIGKILL)
         for client, number in waiting:
             assert "needle" in client.answer(number)["content"][0]["text"]
+        for client, number, line in zip(clients, writes, lines, strict=True):
+            answer = client.answer(number)
+            if "error" in answer:
+                assert "may or may not have been made" in answer["error"]["message"]
+            else:
+                assert answer["content"][0]["text"].startswith("Updated written")
+            made["perhaps" if "error" in answer else "once"].add(line)
+        told = [_told(client, watched.as_uri()) for client in clients]
+        watched.write_text(f"changed after kill {kill}\n", encoding="utf-8")
+        for client, before in zip(clients, told, strict=True):
+            house.until(lambda client=client, before=before: _told(client, watched.as_uri()) > before, "it is told")
+    written = "".join(path.read_text(encoding="utf-8") for path in root.glob("written*.txt")).splitlines()
+    counts = Counter(line for line in written if line != "first")
+    assert set(counts.values()) <= {1}
+    assert made["once"] <= set(counts) <= made["once"] | made["perhaps"]
+    assert not list(root.glob(".linedex-*"))
     for client in clients:
         assert f"new{kill}.txt" in client.call("search_directory", **_search(f"fresh needle {kill}"))
         assert client.end() == 0
@@ -108,6 +140,10 @@ def test_thirty_kills_under_load_lose_no_answer_and_leave_a_sound_index(house: H
     assert house.run("index", str(root)).returncode == 0
     checked = house.run("check", str(root))
     assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def _inserted(path: str, line: str) -> dict[str, Any]:
+    return {"path": path, "edits": [{"start_line": 1, "end_line": 0, "new_text": line}]}
 
 
 def test_old_bridges_and_a_newer_one_have_one_daemon_of_the_newer_version(house: House) -> None:
