@@ -28,6 +28,10 @@ from linedex.content.grams import (
     scatter,
 )
 from linedex.content.lines import LineEnds, Reader, cut_blocks, cut_ranges
+from linedex.content.logs.parts import LogRange, part_edges, read_parts
+from linedex.content.logs.records import Carry
+from linedex.content.logs.texts import LogReading, ahead_bytes, carry_before, find_rule
+from linedex.content.logs.zones import zone_of
 from linedex.content.symbols import has_outline
 from linedex.errors import LinedexError
 from linedex.files import fingerprint as fingerprints
@@ -74,11 +78,12 @@ class ReadFiles:
 
 @dataclass(frozen=True, slots=True)
 class LargeFile:
-    """A large file whose blocks are still to be made: its facts, its path and the ranges to ask for."""
+    """A large file whose blocks are still to be made: its facts, its path, the ranges to ask for, how it is a log."""
 
     facts: TextFacts
     path: RelPath
     ranges: tuple[tuple[int, int], ...]
+    log: LogReading | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +110,8 @@ class ReadRange:
         fresh: whether the cutting begins anew at `start`.
         whole: whether the bits that the range gives to the column of the whole file are wanted too.
         limits: sizes.
+        log: how its lines are read if it is a log.
+        before: what the lines before it leave and whether its first line began there, where that is known.
     """
 
     root: str
@@ -117,14 +124,38 @@ class ReadRange:
     fresh: bool
     whole: bool
     limits: Limits
+    log: LogReading | None = None
+    before: tuple[Carry, bool] | None = None
+
+    @property
+    def last(self) -> bool:
+        """Whether the file ends with the range."""
+        return self.end == self.fingerprint.size
+
+    @property
+    def beyond(self) -> int:
+        """Bytes behind the range that belong to the reading of its last line."""
+        return OVERLAP if self.log is None else max(OVERLAP, ahead_bytes(LineEnds.of(self.format)))
+
+    @property
+    def lead(self) -> int:
+        """The byte from which on the file tells what the lines before the range leave."""
+        if self.log is None or self.before is not None:
+            return self.start
+        reach = self.log.bounds.bytes * LineEnds.of(self.format).width
+        return max(self.format.bom, self.start - reach)
 
 
 @dataclass(frozen=True, slots=True)
 class RangeRead:
-    """The blocks of a range, None when the file has changed meanwhile; `whole` is a packed column or None."""
+    """The blocks of a range, None when the file has changed meanwhile.
+
+    `whole` is a packed column or None, `log` its parts if the file is a log.
+    """
 
     blocks: BlockColumns | None
     whole: Bits | None
+    log: LogRange | None = None
 
 
 def read_files(job: ReadFiles) -> FilesRead:
@@ -209,7 +240,14 @@ def _survey_large(descriptor: int, file: FileId, path: RelPath, limits: Limits) 
         return _skipped(file, seen, SkipReason.BINARY, mark)
     language = large_language(read, mark.size, path, spelling)
     facts = TextFacts(file, mark, seen, FileState.INDEXED, "", spelling, language, 0, has_outline(language))
-    return LargeFile(facts, path, tuple(cut_ranges(read, spelling.bom, mark.size, LineEnds.of(spelling), limits)))
+    ranges = tuple(cut_ranges(read, spelling.bom, mark.size, LineEnds.of(spelling), limits))
+    return LargeFile(facts, path, ranges, log_reading(read, mark.size, spelling, limits))
+
+
+def log_reading(read: Reader, size: int, spelling: TextFormat, limits: Limits) -> LogReading | None:
+    """Return how the lines of a large file are read as those of a log, None when it is none."""
+    rule = find_rule(read, size, spelling)
+    return None if rule is None else LogReading(rule, zone_of(limits))
 
 
 def large_language(read: Reader, size: int, path: RelPath, spelling: TextFormat) -> str:
@@ -238,15 +276,16 @@ def read_range(job: ReadRange) -> RangeRead:
         mark = job.fingerprint
         if not same_or_longer(mark, fingerprints.from_stat(os.fstat(descriptor))):
             return RangeRead(None, None)
+        lead = os.pread(descriptor, job.start - job.lead, job.lead)
         data = os.pread(descriptor, job.end - job.start, job.start)
-        beyond = os.pread(descriptor, min(OVERLAP, mark.size - job.end), job.end)
+        beyond = os.pread(descriptor, min(job.beyond, mark.size - job.end), job.end)
     except OSError:
         return RangeRead(None, None)
     finally:
         os.close(descriptor)
     if len(data) < job.end - job.start:
         return RangeRead(None, None)
-    return blocks_of(job, data, beyond)
+    return blocks_of(job, data, beyond, lead)
 
 
 def confirmed(root: str, path: RelPath, mark: Fingerprint) -> bool:
@@ -270,8 +309,8 @@ def same_or_longer(mark: Fingerprint, now: Fingerprint) -> bool:
     return now.inode == mark.inode and now.size > mark.size
 
 
-def blocks_of(job: ReadRange, data: bytes, beyond: bytes) -> RangeRead:
-    """Cut the bytes of a range into blocks; `beyond` are the `OVERLAP` bytes behind it."""
+def blocks_of(job: ReadRange, data: bytes, beyond: bytes, lead: bytes = b"") -> RangeRead:
+    """Cut the bytes of a range into blocks; `beyond` are the bytes behind it and `lead` those before, as `job` says."""
     ends = LineEnds.of(job.format)
     inside = replace(job.format, bom=0)
     starts, line_ends, ended, columns = [], [], [], []
@@ -292,7 +331,25 @@ def blocks_of(job: ReadRange, data: bytes, beyond: bytes) -> RangeRead:
         np.stack(columns),
         np.arange(len(starts)) == (0 if job.fresh else -1),
     )
-    return RangeRead(blocks, None if seen is None else np.packbits(seen))
+    log = None if job.log is None else log_range(job, job.log, data, starts, beyond, lead)
+    return RangeRead(blocks, None if seen is None else np.packbits(seen), log)
+
+
+def log_range(
+    job: ReadRange, reading: LogReading, data: bytes, starts: Sequence[int], beyond: bytes, lead: bytes
+) -> LogRange:
+    """Return the parts of a range of a log; `starts` are those of its blocks."""
+    ends = LineEnds.of(job.format)
+    if job.before is None:
+        whole = job.lead == job.format.bom
+        carry = carry_before(reading, lead, whole=whole, ends=ends, spelling=job.format)
+        continues = bool(lead) and not lead.endswith(ends.unit)
+    else:
+        carry, continues = job.before
+    edges = part_edges(starts, job.limits.log_part_bytes, apart=job.last)
+    return read_parts(
+        *(reading, data, job.start, edges, carry), continues=continues, beyond=beyond, spelling=job.format
+    )
 
 
 def block_column(block: bytes, spelling: TextFormat, seen: npt.NDArray[np.bool_] | None = None) -> Bits:

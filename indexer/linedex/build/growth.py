@@ -13,6 +13,8 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+import numpy as np
+
 from linedex.build.analyze import (
     BLOCK_SPARSE,
     OVERLAP,
@@ -22,9 +24,11 @@ from linedex.build.analyze import (
     blocks_of,
     joined_column,
     large_language,
+    log_range,
     read_range,
 )
 from linedex.build.inline import InlinePool
+from linedex.build.log_pass import LogPass, take_range
 from linedex.build.site import Site
 from linedex.build.workers import Failure, Pool
 from linedex.content.lines import LineEnds, cut_ranges
@@ -35,6 +39,7 @@ from linedex.files import text_format
 from linedex.files.roots import Root
 from linedex.model import Change, FileId, FileState, Fingerprint, LineCount, RelPath, TextFormat
 from linedex.store import files as file_rows
+from linedex.store import logs
 from linedex.store.blocks import BlockEditor, Replacement, Resumption, joined, resumption
 from linedex.store.catalogue import Catalogue
 from linedex.store.files import TextFacts
@@ -126,13 +131,18 @@ class _Step:
         end = ranges[-1][1]
         facts = self._facts(old, spelling, end)
         wanted = end <= WHOLE_LIMIT
+        log = self._resumed_log(resumed.start)
+        reading = None if log is None else log.reading
         jobs = [
             ReadRange(
                 *(self._site.root, self._file, self._path, facts.fingerprint, spelling, low, high),
-                *(low > resumed.start or low == resumed.begun, wanted, limits),
+                *(low > resumed.start or low == resumed.begun, wanted, limits, reading),
             )
             for low, high in ranges
         ]
+        between = None
+        if log is not None:
+            between, jobs[0] = self._joined_to_log(log, jobs[0], continues=_continues(editor, resumed.block))
         read = list(self._read_ranges(jobs))
         if not fingerprints.begins_with(self._descriptor, facts.fingerprint):
             raise Refused
@@ -141,6 +151,10 @@ class _Step:
         with self._site.sidecar.transaction():
             editor.replace(Replacement(resumed.block, last, blocks, growing=True))
             editor.save()
+            if log is None:
+                logs.forget(db, self._file)
+            else:
+                self._store_log(log, between, zip(jobs, read, strict=True))
             lines = _line_count(editor, bool(blocks.ended[-1]), int(blocks.line_ends[-1]))
             column = joined_column(take_column(db, self._file), [one.whole for one in read])
             columns = ColumnWriter(db, limits)
@@ -151,11 +165,38 @@ class _Step:
         self._site.publish(catalogue)
         return catalogue, end
 
+    def _resumed_log(self, at: int) -> LogPass | None:
+        db = self._site.sidecar.write
+        _, reading = logs.stored_reading(db, self._file)
+        if reading is None:
+            return None
+        return LogPass.resumed(db, self._file, reading, self._site.limits.log_part_bytes, at)
+
+    def _joined_to_log(
+        self, log: LogPass, first: ReadRange, *, continues: bool
+    ) -> tuple[tuple[ReadRange, RangeRead] | None, ReadRange]:
+        """Return the part of the log between its last kept part and the first range, and that range as it follows."""
+        if log.start == first.start:
+            return None, replace(first, before=(log.carry, log.continues))
+        job = replace(first, start=log.start, end=first.start, before=(log.carry, log.continues))
+        data, beyond = self._read(job.start, job.end - job.start), self._read(job.end, job.beyond)
+        made = log_range(job, log.reading, data, [job.start], beyond, b"")
+        return (job, RangeRead(None, None, made)), replace(first, before=(made.left, continues))
+
+    def _store_log(
+        self, log: LogPass, between: tuple[ReadRange, RangeRead] | None, read: Iterable[tuple[ReadRange, RangeRead]]
+    ) -> None:
+        for job, made in [*([] if between is None else [between]), *read]:
+            if not take_range(log, job, made):
+                raise Refused
+        log.save()
+
     def _read_here(self, job: ReadRange) -> RangeRead:
         data = self._read(job.start, job.end - job.start)
         if len(data) < job.end - job.start:
             return RangeRead(None, None)
-        return blocks_of(job, data, self._read(job.end, min(OVERLAP, job.fingerprint.size - job.end)))
+        beyond = self._read(job.end, min(job.beyond, job.fingerprint.size - job.end))
+        return blocks_of(job, data, beyond, self._read(job.lead, job.start - job.lead))
 
     def _read(self, offset: int, size: int) -> bytes:
         begin, kept = self._kept
@@ -233,6 +274,11 @@ class _Step:
                     raise Refused
                 early[order[job.start]] = outcome
         yield from (early[number] for number in range(len(jobs)))
+
+
+def _continues(editor: BlockEditor, block: int) -> bool:
+    """Return whether a block begins inside a line."""
+    return bool(np.concatenate([run.continues for run in editor.runs])[block])
 
 
 def _line_count(editor: BlockEditor, ended: bool, line_ends: int) -> LineCount:

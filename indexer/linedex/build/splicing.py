@@ -33,6 +33,7 @@ from linedex.files import text_format
 from linedex.files.roots import Root
 from linedex.model import Change, Fingerprint, LineCount, RelPath, TextFormat
 from linedex.store import files as file_rows
+from linedex.store import logs
 from linedex.store.blocks import BlockColumns, BlockEditor, BlockRun, Flags, Replacement, joined
 from linedex.store.catalogue import Catalogue
 from linedex.store.files import TextFacts
@@ -140,6 +141,7 @@ class _Splicing:
             # from the last one on, so that the places and bytes of those before stay what they were
             moved = sum(editor.replace(change) for change in reversed(changes))
             editor.save()
+            logs.forget(db, file)
             lines = facts.lines + moved
             if changes[-1].growing:
                 lines = _last_line(editor.runs[-1], changes[-1].blocks)

@@ -28,11 +28,13 @@ from linedex.build.analyze import (
     whole_column,
 )
 from linedex.build.inline import InlinePool
+from linedex.build.log_pass import LogPass, take_range
 from linedex.build.site import Site
 from linedex.build.workers import Failure, Pool
 from linedex.content.grams import Bits
 from linedex.model import FileId, FileState, Fingerprint, SkipReason, TextFormat
 from linedex.store import files as file_rows
+from linedex.store import logs
 from linedex.store.blocks import BlockWriter
 from linedex.store.catalogue import Catalogue
 from linedex.store.files import TextFacts
@@ -56,6 +58,8 @@ class _Large:
     """A large file on its way through the workers: its blocks, and the ranges that came out of order."""
 
     blocks: BlockWriter
+    log: LogPass | None
+    jobs: list[ReadRange]
     early: dict[int, RangeRead] = field(default_factory=dict)
     next_range: int = 0
     whole: Bits | None = None
@@ -188,27 +192,37 @@ class TextPhase:
         file = plan.facts.file
         with self._site.sidecar.transaction() as db:
             file_rows.forget_content(db, [file])
-        going = _Large(BlockWriter(db, file, sparse=BLOCK_SPARSE))
+            logs.put_reading(db, file, plan.log)
+        jobs = [self._range_job(plan, start, end) for start, end in plan.ranges]
+        log = None if plan.log is None else LogPass(db, file, plan.log, self._site.limits.log_part_bytes)
+        going = _Large(BlockWriter(db, file, sparse=BLOCK_SPARSE), log, jobs)
         numbers = {start: number for number, (start, _) in enumerate(plan.ranges)}
-        for job, outcome in pool.run([self._range_job(plan, start, end)] for start, end in plan.ranges):
+        for job, outcome in pool.run([job] for job in jobs):
             if isinstance(outcome, Failure) or outcome.blocks is None or self._site.stop.is_set():
                 # it changed while it was read: its row stays pending, so it is scanned, and read again later
-                with self._site.sidecar.transaction() as db:
-                    file_rows.forget_content(db, [file])
+                self._forget(file)
                 return
             going.early[numbers[job.start]] = outcome
             # runs are committed as they fill, so that no transaction grows with the file
             with self._site.sidecar.transaction():
-                self._drain(going)
+                steady = self._drain(going)
+            if not steady:
+                self._forget(file)
+                return
         if not confirmed(self._site.root, plan.path, plan.facts.fingerprint):
-            with self._site.sidecar.transaction() as db:
-                file_rows.forget_content(db, [file])
+            self._forget(file)
             return
         with self._site.sidecar.transaction():
             lines = going.blocks.finish()
+            if going.log is not None:
+                going.log.save()
         self._columns.add(file, *whole_column(going.whole))
         self._add(replace(plan.facts, lines=lines))
         self._commit_if_due()
+
+    def _forget(self, file: FileId) -> None:
+        with self._site.sidecar.transaction() as db:
+            file_rows.forget_content(db, [file])
 
     def _range_job(self, plan: LargeFile, start: int, end: int) -> ReadRange:
         facts = plan.facts
@@ -225,14 +239,19 @@ class TextPhase:
                 True,
                 whole,
                 self._site.limits,
+                plan.log,
             )
         )
 
     @staticmethod
-    def _drain(going: _Large) -> None:
+    def _drain(going: _Large) -> bool:
+        """Store the ranges whose turn it is; return False when the file has changed meanwhile."""
         while (ready := going.early.pop(going.next_range, None)) is not None:
             assert ready.blocks is not None
             going.blocks.add(ready.blocks)
             if ready.whole is not None:
                 going.whole = ready.whole if going.whole is None else going.whole | ready.whole
+            if going.log is not None and not take_range(going.log, going.jobs[going.next_range], ready):
+                return False
             going.next_range += 1
+        return True

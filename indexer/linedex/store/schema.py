@@ -35,11 +35,24 @@ Linux tree has 4.3 million rows; 117 bytes each, names included, where a row for
 `names` has each distinct name once, its humps if it is not all capitals (`getTheUser`, `get_the_user`: `gtu`), and
 beside it an FTS5 trigram index, without content, that finds parts of names.
 
+`logs` says how the lines of a large log are read (`rule` is empty for a large file that is none). `log_segments` holds
+its parts of some 256 KiB, up to 256 of them a row: least and greatest time, exact counts per (minute, level) and per
+template, and what the lines before each part leave of a record and a clock, so that reading may begin at any part
+(`store/log_columns.py`). 10 GB of log take about 0.7 MB for times and levels and 3 MB for templates. The last block is
+a part of its own, so that a log which grows keeps all other parts. `log_templates` and `log_shapes` are what its
+messages look like, by numbers that never change.
+
+`decodings` says how a compressed file of over 1 MiB of text is decoded: codec, way (`files/compressed/survey.py`), size
+of the text, damage, and its seek points, 18 bytes each, packed. `seek_windows` holds the 32 KiB of text that a gzip
+point needs, 32 of them packed in a row: 1.1 % of the text at a point a mebibyte. The file's row is of the compressed
+bytes; its blocks, lines and signatures are of the text.
+
 `phases` remembers what a build has finished, so that an interrupted one goes on.
 
 Versions
 --------
 FORMAT_VERSION: the tables changed. 1: the first. 2: `block_runs` instead of one group of blocks a row.
+3: the four tables of logs, the two of compressed files.
 FEATURE_VERSION: what is stored in them changed, rebuilding needed. 1: the first.
 Either of them, another folding (Unicode tables) or another gram hash makes a sidecar old. An old or damaged sidecar
 is deleted and built anew, by the one process that holds its lock; meanwhile queries scan.
@@ -50,7 +63,7 @@ from __future__ import annotations
 from linedex.content.folding import FOLDING_VERSION
 from linedex.content.grams import GRAM_VERSION
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 FEATURE_VERSION = 1
 APPLICATION_ID = 0x6C646578  # "ldex"
 PAGE_SIZE = 8192
@@ -94,6 +107,20 @@ CREATE TABLE block_runs(
   place INTEGER NOT NULL, starts BLOB NOT NULL, lines BLOB NOT NULL, continues BLOB NOT NULL, ranges BLOB NOT NULL,
   UNIQUE(file, first));
 CREATE TABLE group_rows(key INTEGER PRIMARY KEY, bits BLOB NOT NULL);
+
+CREATE TABLE decodings(
+  file INTEGER PRIMARY KEY, codec TEXT NOT NULL, way TEXT NOT NULL, size INTEGER NOT NULL, damage TEXT NOT NULL,
+  points BLOB NOT NULL);
+CREATE TABLE seek_windows(file INTEGER NOT NULL, grp INTEGER NOT NULL, data BLOB NOT NULL, UNIQUE(file, grp));
+
+CREATE TABLE logs(file INTEGER PRIMARY KEY, rule TEXT NOT NULL, zone TEXT NOT NULL);
+CREATE TABLE log_segments(
+  file INTEGER NOT NULL, first INTEGER NOT NULL, line INTEGER NOT NULL, data BLOB NOT NULL, UNIQUE(file, first));
+CREATE TABLE log_templates(
+  file INTEGER NOT NULL, id INTEGER NOT NULL, masked TEXT NOT NULL, path TEXT NOT NULL, line INTEGER NOT NULL,
+  first INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY(file, id)) WITHOUT ROWID;
+CREATE TABLE log_shapes(
+  file INTEGER NOT NULL, hash INTEGER NOT NULL, template INTEGER NOT NULL, PRIMARY KEY(file, hash)) WITHOUT ROWID;
 
 CREATE TABLE names(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, humps TEXT NOT NULL);
 CREATE INDEX names_humps ON names(humps) WHERE humps <> '';

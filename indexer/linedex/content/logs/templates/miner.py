@@ -6,7 +6,7 @@ whatever bounds were met: what finds no room is counted as the overflow template
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -118,7 +118,8 @@ class Mined:
 
     Attributes:
         counts: its records per (template, level).
-        examples: for each template made by this window, the place of the line it was made of, in the window.
+        examples: for each template made by this window, the place of the line it was made of, in the window; from
+            `TemplateMiner.learn`, the number of that line.
     """
 
     counts: TemplateCounts
@@ -173,6 +174,20 @@ class TemplateMiner:
 
     def count(self, shapes: ShapeCounts, window: Window, records: Records) -> Mined:
         """Return the counts of a window's templates, learning the shapes that are new."""
+        most = 4 * self._bounds.drain.message
+        mined = self.learn(shapes, lambda _, line: message_of(window, records, line, most))
+        return Mined(mined.counts, {made: int(records.starts[line]) for made, line in mined.examples.items()})
+
+    def learn(self, shapes: ShapeCounts, message: Callable[[int, int], str]) -> Mined:
+        """Return the counts of a window's templates, learning the shapes that are new.
+
+        Args:
+            shapes: of the window.
+            message: returns the message that has a shape and stands in a line, each by its number.
+
+        Returns:
+            The counts; examples by the number of their line.
+        """
         learning = self._may_learn()
         examples: dict[int, int] = {}
         fresh = 0
@@ -190,9 +205,9 @@ class TemplateMiner:
             if template is None:
                 fresh += 1
                 made = len(self.drain)
-                template = self._learn(shape, window, records, line) if learning else OVERFLOW
+                template = self._learn(shape, line, message) if learning else OVERFLOW
                 if len(self.drain) > made:
-                    examples[template] = int(records.starts[line])
+                    examples[template] = line
             tally, key = Tally(count, first, last), (template, Level(level))
             counts[key] = counts[key].plus(tally) if key in counts else tally
         if learning:
@@ -206,18 +221,23 @@ class TemplateMiner:
         self._pause = (self._pause + 1) % self._bounds.retry
         return self._pause == 0
 
-    def _learn(self, shape: int, window: Window, records: Records, line: int) -> int:
+    def _learn(self, shape: int, line: int, message: Callable[[int, int], str]) -> int:
         if len(self.shapes) >= self._bounds.shapes:
             return OVERFLOW
-        start, end = int(records.content[line]), int(records.ends[line])
-        level_at = int(records.level_at[line])
-        message = window.text[start : min(end, start + 4 * self._bounds.drain.message)]
-        if level_at >= start:
-            # the level is counted apart, so that ten messages at four levels are ten templates
-            at = level_at - start
-            stop = at
-            while stop < len(message) and (message[stop : stop + 1].isalnum()):
-                stop += 1
-            message = message[:at] + OPEN.encode() + message[stop:]
-        template = self.shapes[shape] = self.drain.add(message.decode("utf-8", "replace"))
+        template = self.shapes[shape] = self.drain.add(message(shape, line))
         return template
+
+
+def message_of(window: Window, records: Records, line: int, most: int) -> str:
+    """Return up to `most` bytes of the message of a record's first line as text, its level left open."""
+    start, end = int(records.content[line]), int(records.ends[line])
+    level_at = int(records.level_at[line])
+    message = window.text[start : min(end, start + most)]
+    if level_at >= start:
+        # the level is counted apart, so that ten messages at four levels are ten templates
+        at = level_at - start
+        stop = at
+        while stop < len(message) and (message[stop : stop + 1].isalnum()):
+            stop += 1
+        message = message[:at] + OPEN.encode() + message[stop:]
+    return message.decode("utf-8", "replace")
