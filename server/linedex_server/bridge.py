@@ -168,6 +168,7 @@ class Bridge:
             if call is None:
                 return False
             before, call.acknowledged = call.acknowledged, True
+            call.sendings = 1  # a daemon took it, and lived: the next end of one has another reason
         return before
 
     def _tell_of_change(self, uri: str, **more: Any) -> None:

@@ -88,7 +88,7 @@ def _subscribe(house: House, client: Client, uri: str) -> None:
         house.until(lambda: len(client.notifications) == 1, "the subscription is acknowledged")
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(30, marks=[pytest.mark.long, pytest.mark.timeout(900)])])
+@pytest.mark.parametrize("kills", [4, pytest.param(30, marks=[pytest.mark.long, pytest.mark.timeout(900)])])
 def test_kills_under_load_lose_no_answer_no_subscription_and_no_line_and_leave_a_sound_index(
     house: House, kills: int
 ) -> None:
