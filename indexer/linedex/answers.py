@@ -36,6 +36,7 @@ class CoverageReport:
         verified: files whose bytes were read and matched against, of either kind.
         skipped: files not searched, by reason (the reason's words).
         notes: sentences on what is missing.
+        sequential: compressed files that had to be decoded from their beginning.
         check_seconds: time spent comparing the files on disk with the index before the query.
         seconds: time of the query itself.
         plan: the gram query, printed.
@@ -47,6 +48,7 @@ class CoverageReport:
     verified: int = 0
     skipped: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    sequential: int = 0
     check_seconds: float = 0.0
     seconds: float = 0.0
     plan: str = ""

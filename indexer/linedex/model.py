@@ -89,6 +89,7 @@ class SkipReason(StrEnum):
     NOT_REGULAR = "not a regular file"
     VANISHED = "vanished while read"
     NOT_ANALYSED = "could not be analysed"
+    RATIO = "over the compression ratio"
     NO_LANGUAGE = "no known language"
     TOO_LARGE = "over the size limit"
     MINIFIED = "minified"

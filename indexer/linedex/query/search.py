@@ -229,6 +229,7 @@ class Search:
             verified=page.verified,
             skipped=skipped,
             notes=notes,
+            sequential=outcome.sequential,
             check_seconds=self._look.seconds,
             seconds=time.perf_counter() - self._began,
             plan=str(self._plan),

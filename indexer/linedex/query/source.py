@@ -24,13 +24,16 @@ import apsw
 from linedex.content import languages
 from linedex.content.folding import utf8_text
 from linedex.content.lines import LineEnds, LineIndex
-from linedex.errors import BinaryFile, ChangedWhileRead
+from linedex.errors import BinaryFile, ChangedWhileRead, Unreadable
 from linedex.files import fingerprint as fingerprints
 from linedex.files import text_format
+from linedex.files.compressed.codec import plain_name
+from linedex.files.compressed.decoding import TooDense
 from linedex.files.names import display
 from linedex.files.roots import Root
 from linedex.limits import Limits
 from linedex.model import Change, FileId, FileState, Fingerprint, LineCount, RelPath, TextFormat
+from linedex.query.decoded import DecodedText, decoded_text
 from linedex.query.indexed_part import IndexedPart, indexed_part
 from linedex.store import blocks, files
 from linedex.store.catalogue import Catalogue
@@ -109,6 +112,7 @@ class Source:
     ) -> None:
         """Look at the file behind `descriptor`, which stays the caller's to close; see `opened`."""
         self.path = path
+        self._text: DecodedText | None = None
         self.limits = limits
         self._descriptor = descriptor
         self._catalogue = catalogue
@@ -121,6 +125,8 @@ class Source:
             seen_ns = time.time_ns()
             self.fingerprint = fingerprints.of(self._descriptor)
             self._settled = not fingerprints.is_racy(self.fingerprint, seen_ns)
+            self.close()
+            self._text = self._decoded()
             self._whole: bytes | None = None
             self._line_index: LineIndex | None = None
             self._hash = ""
@@ -134,6 +140,38 @@ class Source:
                 continue
             return
         raise self._restless()
+
+    def _decoded(self) -> DecodedText | None:
+        """Return the text of a compressed file, None for another."""
+        place = self._catalogue.index(self.path)
+        known = None
+        if self._db is not None and place >= 0:
+            known = self._db, FileId(int(self._catalogue.facts["id"][place]))
+        try:
+            return decoded_text(self._descriptor, self.path, known, self.limits)
+        except TooDense:
+            raise Unreadable(
+                f"`{display(self.path)}` expands to more text than a file of its size is believed to hold.",
+                "If it is no bomb, decompress it and read what comes out.",
+            ) from None
+
+    def close(self) -> None:
+        """Let go of what was opened beside the file."""
+        if self._text is not None:
+            self._text.close()
+            self._text = None
+
+    @property
+    def codec(self) -> str:
+        """How the file is compressed, "" when it is not; then sizes and offsets are those of the decoded text."""
+        return "" if self._text is None else str(self._text.codec)
+
+    @property
+    def damage(self) -> str:
+        """What of a compressed file cannot be decoded, as a sentence without full stop, "" when all can."""
+        if self._text is None or not self._text.damage:
+            return ""
+        return f"truncated at {self.size:,} bytes of its text: {self._text.damage}"
 
     def _known_place(self) -> int:
         place = self._catalogue.index(self.path)
@@ -150,7 +188,7 @@ class Source:
     def _indexed_part(self) -> IndexedPart | None:
         """Return what the index knows of a large file that has grown since."""
         place = self._catalogue.index(self.path)
-        if self._db is None or self._whole is not None or self.place >= 0 or place < 0:
+        if self._db is None or self._whole is not None or self._text is not None or self.place >= 0 or place < 0:
             return None
         try:
             part = indexed_part(self._db, FileId(int(self._catalogue.facts["id"][place])), self.fingerprint, self.read)
@@ -177,12 +215,13 @@ class Source:
         at = max(found.bom, self.size - _LANGUAGE_BYTES)
         at += -(at - found.bom) % 4  # a whole code unit in every encoding
         tail = utf8_text(self.read(at, _LANGUAGE_BYTES), replace(found, bom=0))
-        return found, languages.detect(self.path, head, tail)
+        name = self.path if self._text is None else plain_name(self.path)
+        return found, languages.detect(RelPath(name), head, tail)
 
     @property
     def size(self) -> int:
-        """The file's size in bytes."""
-        return self.fingerprint.size
+        """The file's size in bytes; of a compressed file, that of its text."""
+        return self.fingerprint.size if self._text is None else self._text.size
 
     @property
     def line_ends(self) -> LineEnds:
@@ -202,7 +241,7 @@ class Source:
     def _pread(self, offset: int, size: int) -> bytes:
         parts: list[bytes] = []
         while size > 0:
-            part = os.pread(self._descriptor, size, offset)
+            part = os.pread(self._descriptor, size, offset) if self._text is None else self._text.read(offset, size)
             if not part:
                 raise self._restless()
             parts.append(part)
@@ -217,8 +256,9 @@ class Source:
             BinaryFile: it does not.
         """
         if self.format.binary:
+            inside = f", inside {self.codec}" if self.codec else ""
             raise BinaryFile(
-                f"`{display(self.path)}` is binary ({self.size:,} bytes), so it has no lines to show.",
+                f"`{display(self.path)}` is binary ({self.size:,} bytes{inside}), so it has no lines to show.",
                 "Use a program for its format; an overview tells its size and hash.",
             )
 
@@ -304,13 +344,15 @@ class Source:
             return None
 
     def hash(self) -> str:
-        """Return the first 16 hex digits of the SHA-256 of the file's bytes, or its `revision` if it is too large.
+        """Return the first 16 hex digits of the SHA-256 of the file's bytes, or its `revision`.
+
+        The latter of a file that is too large, and of a compressed one, which no edit is ever based on.
 
         Raises:
             ChangedWhileRead: the file has become shorter.
         """
         if not self._hash:
-            whole = self.size <= self.limits.hash_bytes
+            whole = self._text is None and self.size <= self.limits.hash_bytes
             make = self._digest if whole else self._revision
             self._hash = _HASHES.get((self.fingerprint, whole), make, keep=self._settled)
         return self._hash
@@ -322,7 +364,10 @@ class Source:
         return digest.hexdigest()[:_HASH_DIGITS]
 
     def _revision(self) -> str:
-        return revision(self.fingerprint, self.read)
+        def read(offset: int, size: int) -> bytes:
+            return os.pread(self._descriptor, size, offset)
+
+        return revision(self.fingerprint, read if self._text is not None else self.read)
 
     def line_lengths(self, bound: int, measure: Callable[[Source, int], LineLengths]) -> LineLengths:
         """Return how many lines are longer than `bound` bytes and the longest; `measure` is asked once a state."""
@@ -383,7 +428,11 @@ def opened(
     """
     descriptor = root.open(path)
     try:
-        yield Source(descriptor, path, catalogue, db, limits)
+        source = Source(descriptor, path, catalogue, db, limits)
+        try:
+            yield source
+        finally:
+            source.close()
     finally:
         os.close(descriptor)
 

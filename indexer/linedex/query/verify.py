@@ -20,6 +20,7 @@ from linedex.content.grams import BLOCK_GRAM
 from linedex.content.lines import LineEnds, Reader
 from linedex.errors import LinedexError, NotAFile, NotFound
 from linedex.files import text_format
+from linedex.files.compressed.decoding import TooDense
 from linedex.files.fingerprint import from_stat
 from linedex.files.names import display
 from linedex.files.roots import Root
@@ -27,6 +28,7 @@ from linedex.limits import Limits
 from linedex.model import FileId, Fingerprint, LineNumber, SkipReason, TextFormat
 from linedex.query import excerpt
 from linedex.query.candidates import candidate_blocks
+from linedex.query.decoded import DecodedText, TooLate, decoded_text
 from linedex.query.engines import PatternTimedOut
 from linedex.query.gram_query import Op
 from linedex.query.indexed_part import IndexedPart, indexed_part
@@ -58,11 +60,19 @@ class Entry:
 
 @dataclass
 class Outcome:
-    """What befell the files of one query besides hits: skipped ones by reason, sentences, and whether time ran out."""
+    """What befell the files of one query besides hits.
+
+    Attributes:
+        skipped: files that could not be answered, by reason.
+        notes: sentences on what is missing.
+        late: whether time ran out.
+        sequential: compressed files that were decoded from their beginning.
+    """
 
     skipped: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     late: bool = False
+    sequential: int = 0
 
     def skip(self, reason: str) -> None:
         """Count one file that could not be answered."""
@@ -219,22 +229,49 @@ class Verifier:
         except LinedexError as error:
             self.outcome.skip(_reason(error))
             return
+        text: DecodedText | None = None
         try:
             status = os.fstat(descriptor)
-            if status.st_size <= self._limits.large_file:
-                data = _read_whole(descriptor, status.st_size)
+            text = self._decoded(entry, descriptor)
+            size = status.st_size if text is None else text.size
+            if size <= self._limits.large_file:
+                data = _read_whole(descriptor, size) if text is None else text.read(0, size)
                 spelling = self._known(entry, status) or text_format.detect_bytes(data)
                 if spelling.binary:
                     self.outcome.skip(SkipReason.BINARY)
                     return
-                text = lf_text(data, spelling)
-                yield Piece(text, LineNumber(1), 0, len(text))
+                lines = lf_text(data, spelling)
+                yield Piece(lines, LineNumber(1), 0, len(lines))
                 return
-            yield from self._large_pieces(entry, descriptor, status, place, context=context)
+            yield from self._large_pieces(entry, descriptor, status, place, text, context=context)
         except OSError:
             self.outcome.skip(SkipReason.UNREADABLE)
+        except TooDense:
+            self.outcome.skip(SkipReason.RATIO)
+        except TooLate:
+            self.outcome.late = True
         finally:
+            if text is not None:
+                text.close()
             os.close(descriptor)
+
+    def _decoded(self, entry: Entry, descriptor: int) -> DecodedText | None:
+        """Return the text of a compressed file, None for another; what of it cannot be searched is noted."""
+        path = key_path(entry.key)
+        known = None
+        if self._db is not None and entry.place >= 0:
+            known = self._db, FileId(int(self._catalogue.facts["id"][entry.place]))
+        text = decoded_text(descriptor, path, known, self._limits, self._deadline)
+        if text is None:
+            return None
+        if text.damage:
+            self.outcome.note(f"{display(path)} is truncated at {text.size:,} bytes of its text: {text.damage}")
+        elif not text.whole:
+            self.outcome.note(
+                f"{display(path)} is not indexed yet: of its text the first {text.size:,} bytes were decoded in time"
+            )
+        self.outcome.sequential += text.sequential
+        return text
 
     def _known(self, entry: Entry, status: os.stat_result) -> TextFormat | None:
         """Return how the file spells text if the index knows its present bytes."""
@@ -248,15 +285,17 @@ class Verifier:
         descriptor: int,
         status: os.stat_result,
         place: tuple[int, int],
+        text: DecodedText | None,
         *,
         context: bool,
     ) -> Iterator[Piece | LongLine]:
-        size = status.st_size
+        size = status.st_size if text is None else text.size
 
         def read(offset: int, length: int) -> bytes:
-            return os.pread(descriptor, max(0, min(length, size - offset)), offset)
+            within = max(0, min(length, size - offset))
+            return os.pread(descriptor, within, offset) if text is None else text.read(offset, within)
 
-        part = self._indexed_part(entry, from_stat(status), read)
+        part = self._indexed_part(entry, from_stat(status), read) if text is None else text.part
         reader: Reader = part.reading(read, size) if part else read
         known = part.format if part else self._known(entry, status)
         spelling = known or text_format.detect(read, size)

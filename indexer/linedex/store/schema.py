@@ -42,10 +42,10 @@ template, and what the lines before each part leave of a record and a clock, so 
 a part of its own, so that a log which grows keeps all other parts. `log_templates` and `log_shapes` are what its
 messages look like, by numbers that never change.
 
-`decodings` says how a compressed file of over 1 MiB of text is decoded: codec, way (`files/compressed/survey.py`), size
-of the text, damage, and its seek points, 18 bytes each, packed. `seek_windows` holds the 32 KiB of text that a gzip
-point needs, 32 of them packed in a row: 1.1 % of the text at a point a mebibyte. The file's row is of the compressed
-bytes; its blocks, lines and signatures are of the text.
+`decodings` says how a compressed file of over 1 MiB of text is decoded: codec, way (`files/compressed/decoding.py`),
+size of the text, damage, and its seek points, 18 bytes each, packed. `seek_windows` holds the 32 KiB of text that a
+gzip point needs, 32 of them packed in a row: 1.1 % of the text at a point a mebibyte. The file's row is of the
+compressed bytes; its blocks, lines and signatures are of the text.
 
 `phases` remembers what a build has finished, so that an interrupted one goes on.
 

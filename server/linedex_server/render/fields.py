@@ -50,6 +50,7 @@ def coverage_fields(report: CoverageReport) -> Fields:
         "verdict": str(report.verdict),
         "by_index": report.by_index,
         "by_scan": report.by_scan,
+        "sequential": report.sequential,
         "skipped": dict(report.skipped),
         "notes": list(report.notes),
         "seconds": round(report.seconds, 6),

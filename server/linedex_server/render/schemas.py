@@ -29,6 +29,7 @@ _COVERAGE = _record(
         "verdict": {"enum": ["complete", "page", "deadline", "partial"]},
         "by_index": _WHOLE,
         "by_scan": _WHOLE,
+        "sequential": _WHOLE,
         "skipped": _COUNTS,
         "notes": _listed(_TEXT),
         "seconds": _NUMBER,

@@ -56,6 +56,8 @@ def coverage(report: CoverageReport) -> str:
         parts.append(f"{report.by_index:,} by index")
     if report.by_scan or not report.by_index:
         parts.append(f"{report.by_scan:,} by scan")
+    if report.sequential:
+        parts.append(f"{report.sequential:,} of them sequential")
     left_out = sum(report.skipped.values())
     if left_out:
         parts.append(f"{left_out:,} skipped ({reasons(report.skipped)})")

@@ -23,7 +23,7 @@ WINDOWS_A_GROUP: Final = 32
 POINT: Final = np.dtype([("raw", "<i8"), ("decoded", "<i8"), ("bits", "u1"), ("window", "?")])
 
 Windows: TypeAlias = Callable[[int], bytes]
-"""Gives the group of windows of this number, as `window_groups` made it."""
+"""Gives the windows of the group of this number, one behind the other."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,7 @@ class Points:
             return Start(raw, decoded)
         assert windows is not None
         group, place = divmod(at, WINDOWS_A_GROUP)
-        held = zlib.decompress(windows(group))
-        return Start(raw, decoded, bits, held[place * WINDOW : (place + 1) * WINDOW])
+        return Start(raw, decoded, bits, windows(group)[place * WINDOW : (place + 1) * WINDOW])
 
 
 def decoded_before(points: Points, offset: int) -> int:

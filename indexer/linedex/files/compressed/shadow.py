@@ -21,6 +21,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
+from linedex.files.compressed.points import Points
 from linedex.model import Fingerprint
 
 FRAME: Final = 1 << 20
@@ -44,7 +45,7 @@ class Shadows:
 
     def open(self, mark: Fingerprint) -> int | None:
         """Return a descriptor of the shadow of a file in this state, None when there is none; marks it as read."""
-        path = self._path(mark)
+        path = self.path(mark)
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
@@ -62,7 +63,7 @@ class Shadows:
             file = tempfile.NamedTemporaryFile(dir=self.folder, suffix=_UNFINISHED, delete=False)  # noqa: SIM115
         except OSError:
             return None
-        return ShadowWriter(self, file, self._path(mark))
+        return ShadowWriter(self, file, self.path(mark))
 
     def make_room(self, size: int) -> None:
         """Drop the least recently read shadows until `size` more bytes are within the budget."""
@@ -80,7 +81,13 @@ class Shadows:
             path.unlink(missing_ok=True)
             used -= length
 
-    def _path(self, mark: Fingerprint) -> Path:
+    def tidy(self) -> None:
+        """Remove what a killed process left half written; only while nobody writes shadows."""
+        for path in self.folder.glob("*" + _UNFINISHED):
+            path.unlink(missing_ok=True)
+
+    def path(self, mark: Fingerprint) -> Path:
+        """Return where the shadow of a file in this state is, if there is one."""
         state = repr((mark.inode, mark.size, mark.mtime_ns, mark.ctime_ns, mark.head, mark.tail))
         return self.folder / (blake2b(state.encode(), digest_size=16).hexdigest() + _SUFFIX)
 
@@ -94,6 +101,7 @@ class ShadowWriter:
         self._path = path
         self._waiting = bytearray()
         self._written = 0
+        self._starts: list[tuple[int, int]] = []
         self._failed = False
 
     def add(self, text: bytes) -> None:
@@ -104,17 +112,17 @@ class ShadowWriter:
         while len(self._waiting) >= FRAME and not self._failed:
             self._write(FRAME)
 
-    def finish(self) -> bool:
-        """Put the shadow in its place; return False when there was no room for it."""
+    def finish(self) -> Points | None:
+        """Put the shadow in its place and return its seek points; None when there was no room for it."""
         if self._waiting and not self._failed:
             self._write(len(self._waiting))
         if self._failed:
             self.abandon()
-            return False
+            return None
         self._file.close()
         self._shadows.make_room(self._written)
         os.replace(self._file.name, self._path)
-        return True
+        return Points.of(self._starts)
 
     def abandon(self) -> None:
         """Leave nothing behind."""
@@ -124,6 +132,7 @@ class ShadowWriter:
     def _write(self, size: int) -> None:
         frame = zstd.compress(bytes(self._waiting[:size]), level=_LEVEL)
         del self._waiting[:size]
+        self._starts.append((self._written, FRAME * len(self._starts)))
         self._written += len(frame)
         if self._written > self._shadows.budget:
             self._failed = True

@@ -57,6 +57,9 @@ class Start:
     window: bytes | None = None
 
 
+BEGINNING: Final = Start()
+
+
 class Decoder(Protocol):
     """One member, frame or stream on its way."""
 

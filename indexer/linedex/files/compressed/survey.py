@@ -6,92 +6,18 @@ past the bounds of size and ratio the survey ends with `TooDense`. What is broke
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Final
-
 import indexed_gzip
 
 from linedex.files.compressed.codec import Codec
+from linedex.files.compressed.decoding import Decoding, Density, Survey, Way
 from linedex.files.compressed.frames import NEAR, has_large_frame
 from linedex.files.compressed.gzip_points import GzipPoints, find_points
 from linedex.files.compressed.points import Points
-from linedex.files.compressed.reader import ONE_POINT, STEP
+from linedex.files.compressed.reader import STEP
 from linedex.files.compressed.shadow import Shadows
 from linedex.files.compressed.stream import RAW_STEP, Forward, ReadRaw
 from linedex.limits import Limits
 from linedex.model import Fingerprint
-
-_NO_GROUPS: Final[tuple[bytes, ...]] = ()
-
-
-class Way(StrEnum):
-    """How the text of a compressed file is read from the middle; the value is stored."""
-
-    POINTS = "points"
-    """From seek points in the file itself."""
-    SHADOW = "shadow"
-    """From a seekable copy in the state folder, as long as that is kept."""
-    SEQUENTIAL = "sequential"
-    """Not at all: from the beginning."""
-
-
-@dataclass(frozen=True)
-class Decoding:
-    """How a compressed file is decoded.
-
-    Attributes:
-        codec: how it is compressed.
-        way: how it is read from the middle.
-        size: bytes of text that can be decoded.
-        damage: why there are no more, "" when that is all.
-        points: its seek points; only the beginning unless `way` is `POINTS`.
-    """
-
-    codec: Codec
-    way: Way
-    size: int
-    damage: str
-    points: Points = ONE_POINT
-
-
-@dataclass(frozen=True)
-class Survey:
-    """What a survey found: how the file is decoded, and the windows of its points, in compressed groups."""
-
-    decoding: Decoding
-    groups: tuple[bytes, ...] = _NO_GROUPS
-
-
-class TooDense(Exception):
-    """A file holds more text than any that is meant to be read; internal to indexing and searching."""
-
-
-@dataclass(frozen=True, slots=True)
-class Density:
-    """The bounds of what a compressed file may expand to."""
-
-    limits: Limits
-
-    def check(self, decoded: int, raw: int) -> None:
-        """Do nothing while so many decoded bytes of so many compressed ones are believable.
-
-        Raises:
-            TooDense: they are not.
-        """
-        limits = self.limits
-        dense = decoded > limits.ratio_from and decoded > limits.decoded_ratio * max(1, raw)
-        if dense or decoded > limits.decoded_bytes:
-            raise TooDense
-
-
-def beginning(read: ReadRaw, codec: Codec, most: int) -> tuple[bytes, str] | None:
-    """Return the whole text of a compressed file of at most `most` bytes of text, and its damage; None for a longer."""
-    forward = Forward(read, codec)
-    text = bytearray()
-    while len(text) <= most and (piece := forward.step(min(STEP, most + 1 - len(text)))):
-        text += piece
-    return (bytes(text), forward.damage) if len(text) <= most else None
 
 
 def survey(read: ReadRaw, mark: Fingerprint, codec: Codec, limits: Limits, shadows: Shadows | None) -> Survey:
@@ -127,8 +53,8 @@ def survey(read: ReadRaw, mark: Fingerprint, codec: Codec, limits: Limits, shado
             writer.abandon()
     found = Decoding(codec, Way.SEQUENTIAL, forward.position, forward.damage)
     if alone:
-        kept = writer is not None and writer.finish()
-        return Survey(Decoding(codec, Way.SHADOW, found.size, found.damage) if kept else found)
+        points = writer.finish() if writer is not None else None
+        return Survey(found if points is None else Decoding(codec, Way.SHADOW, found.size, found.damage, points))
     if codec is Codec.ZSTD:
         return Survey(Decoding(codec, Way.POINTS, found.size, found.damage, Points.of(starts)))
     gzip = _gzip_points(read, forward, limits)

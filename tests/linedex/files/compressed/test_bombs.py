@@ -9,7 +9,8 @@ import pytest
 from tests.linedex.files.compressed.packing import gz, gzip_bomb, reading, xz, zst, zstd_bomb
 
 from linedex.files.compressed.codec import Codec
-from linedex.files.compressed.survey import TooDense, survey
+from linedex.files.compressed.decoding import TooDense
+from linedex.files.compressed.survey import survey
 from linedex.limits import Limits
 from linedex.model import Fingerprint
 
@@ -18,7 +19,8 @@ import os, resource, sys
 from pathlib import Path
 from linedex.files.compressed.codec import Codec
 from linedex.files.compressed.shadow import Shadows
-from linedex.files.compressed.survey import TooDense, survey
+from linedex.files.compressed.decoding import TooDense
+from linedex.files.compressed.survey import survey
 from linedex.files.fingerprint import of
 from linedex.limits import Limits
 

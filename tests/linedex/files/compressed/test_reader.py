@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from tests.linedex.files.compressed.packing import KINDS, gz, log, reading, zst, zst_of_unknown_size
 
 from linedex.files.compressed.codec import Codec
+from linedex.files.compressed.decoding import Survey, Way
 from linedex.files.compressed.frames import declared_points
 from linedex.files.compressed.points import Points
 from linedex.files.compressed.reader import DecodedReader
 from linedex.files.compressed.stream import Start
-from linedex.files.compressed.survey import Survey, Way, survey
+from linedex.files.compressed.survey import survey
 from linedex.limits import Limits
 from linedex.model import Fingerprint
 
@@ -42,8 +43,7 @@ def surveyed(kind: str) -> tuple[bytes, Survey]:
 
 def opened(raw: bytes, found: Survey, step: int = 10_000) -> DecodedReader:
     decoding = found.decoding
-    windows = found.groups.__getitem__
-    return DecodedReader(reading(raw), decoding.codec, decoding.size, decoding.points, windows, step=step)
+    return DecodedReader(reading(raw), decoding.codec, decoding.size, decoding.points, found.windows, step=step)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -90,7 +90,7 @@ def test_a_read_of_gzip_decodes_little_more_than_a_spacing(offset: int) -> None:
         taken += len(data)
         return data
 
-    reader = DecodedReader(read, Codec.GZIP, len(TEXT), found.decoding.points, found.groups.__getitem__, step=1_000)
+    reader = DecodedReader(read, Codec.GZIP, len(TEXT), found.decoding.points, found.windows, step=1_000)
     reader.read(offset, 1)
     assert taken <= 2 * (64 << 10) + 1  # raw bytes are read in steps of 64 KiB, and a point lies within one of them
 
@@ -108,10 +108,10 @@ def test_points_survive_their_bytes() -> None:
     points = found.decoding.points
     again = Points.unpacked(points.packed())
     for offset in (0, 50_000, len(TEXT) - 1):
-        start = again.before(offset, found.groups.__getitem__)
-        assert start == points.before(offset, found.groups.__getitem__)
+        start = again.before(offset, found.windows)
+        assert start == points.before(offset, found.windows)
         assert start.decoded <= offset
-    assert again.before(0, found.groups.__getitem__) == Start()
+    assert again.before(0, found.windows) == Start()
 
 
 def test_rising_reads_without_points_decode_once() -> None:

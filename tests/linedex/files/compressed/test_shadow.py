@@ -7,10 +7,11 @@ import pytest
 from tests.linedex.files.compressed.packing import KINDS, log, reading, zst
 
 from linedex.files.compressed.codec import Codec
+from linedex.files.compressed.decoding import Way
 from linedex.files.compressed.frames import declared_points
 from linedex.files.compressed.reader import DecodedReader
 from linedex.files.compressed.shadow import FRAME, Shadows
-from linedex.files.compressed.survey import Way, survey
+from linedex.files.compressed.survey import survey
 from linedex.limits import Limits
 from linedex.model import Fingerprint
 
@@ -75,7 +76,7 @@ def test_the_copy_that_was_read_least_recently_makes_room(tmp_path: Path) -> Non
     shadows = Shadows(tmp_path, budget)
     for number in (1, 2):
         survey(reading(raw), mark(number, raw), Codec.ZSTD, LIMITS, shadows)
-    for number, path in ((1, shadows._path(mark(1, raw))), (2, shadows._path(mark(2, raw)))):
+    for number, path in ((1, shadows.path(mark(1, raw))), (2, shadows.path(mark(2, raw)))):
         os.utime(path, (number, number))
     read = shadows.open(mark(1, raw))
     assert read is not None

@@ -1,0 +1,246 @@
+"""The text of an open compressed file, as a query reads it: by decoded offset, like a plain file's bytes.
+
+Promise: what is given is decoded from the file's present bytes, or from a copy of exactly this state of it. What the
+index knows of the file only says where decoding can begin. A file that the index does not know is measured first, by
+decoding it once, and then read from its beginning; the measure is remembered, the text is not.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from linedex.content.lines import Reader
+from linedex.files import fingerprint as fingerprints
+from linedex.files.compressed.codec import MAGIC_BYTES, Codec, codec_of, is_named_compressed
+from linedex.files.compressed.decoding import Decoding, Density, Way, beginning
+from linedex.files.compressed.frames import declared_points
+from linedex.files.compressed.reader import STEP, DecodedReader
+from linedex.files.compressed.stream import Forward
+from linedex.limits import Limits
+from linedex.model import Change, FileId, Fingerprint, LineCount, RelPath
+from linedex.query.indexed_part import IndexedPart
+from linedex.store import decodings, files
+from linedex.store.database import unusable
+
+_MEASURES: Final = 512
+
+
+class TooLate(Exception):
+    """The time of a query ran out while a file was decoded; internal to queries."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What decoding a file once told: bytes of its text, why they end early, and whether there was time for all."""
+
+    size: int
+    damage: str
+    whole: bool = True
+
+
+class _Measures:
+    """The measures of files that the index does not know, by their state; the oldest makes room."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._known: OrderedDict[tuple[Fingerprint, Codec], Measure] = OrderedDict()
+
+    def get(self, key: tuple[Fingerprint, Codec]) -> Measure | None:
+        """Return the measure of a state."""
+        with self._guard:
+            return self._known.get(key)
+
+    def keep(self, key: tuple[Fingerprint, Codec], measure: Measure) -> None:
+        """Remember the measure of a state."""
+        with self._guard:
+            self._known[key] = measure
+            if len(self._known) > _MEASURES:
+                self._known.popitem(last=False)
+
+
+_KNOWN: Final = _Measures()
+
+
+class DecodedText:
+    """The text of one open compressed file.
+
+    Attributes:
+        codec: how it is compressed.
+        size: bytes of text that can be read.
+        damage: why there are no more, "" when that is all.
+        whole: whether there was time to find its end.
+        part: what the index knows of the text, None when it does not know this state of the file.
+    """
+
+    codec: Codec
+    size: int
+    damage: str
+    whole: bool
+    part: IndexedPart | None
+
+    def __init__(
+        self, codec: Codec, measure: Measure, reader: DecodedReader | bytes, part: IndexedPart | None, shadow: int = -1
+    ) -> None:
+        """Take what was found; `shadow` is a descriptor that `close` closes."""
+        self.codec = codec
+        self.size, self.damage, self.whole = measure.size, measure.damage, measure.whole
+        self.part = part
+        self._reader = reader
+        self._shadow = shadow
+
+    @property
+    def sequential(self) -> bool:
+        """Whether the text can only be read from its beginning."""
+        return isinstance(self._reader, DecodedReader) and self._reader.sequential
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Return up to `size` bytes of text from `offset`, fewer only where it ends or the file has changed.
+
+        Raises:
+            TooLate: the time of the query is over.
+            OSError: the file cannot be read.
+        """
+        if isinstance(self._reader, bytes):
+            return self._reader[offset : offset + size]
+        return self._reader.read(offset, size)
+
+    def close(self) -> None:
+        """Let go of what was opened beside the file itself."""
+        if self._shadow >= 0:
+            os.close(self._shadow)
+            self._shadow = -1
+
+
+def decoded_text(
+    descriptor: int,
+    path: RelPath,
+    known: tuple[apsw.Connection, FileId] | None,
+    limits: Limits,
+    deadline: float | None = None,
+) -> DecodedText | None:
+    """Return the text of an open file if it is compressed, None if it is not.
+
+    Args:
+        descriptor: the file; it stays the caller's, and open as long as the text is read.
+        path: its path; the name says whether it may be compressed.
+        known: a reading connection and the file's id, if the index has a row of it.
+        limits: sizes.
+        deadline: `time.monotonic` after which `read` raises `TooLate`; half of the time before it may go into finding
+            the end of a text that the index does not know.
+
+    Raises:
+        TooDense: it holds more text than a file is believed to.
+        OSError: it cannot be read.
+    """
+    if not is_named_compressed(path):
+        return None
+    codec = codec_of(path, os.pread(descriptor, MAGIC_BYTES, 0))
+    if codec is None:
+        return None
+
+    def read(offset: int, size: int) -> bytes:
+        return os.pread(descriptor, size, offset)
+
+    short = beginning(read, codec, limits.large_file)
+    if short is not None:
+        text, damage = short
+        return DecodedText(codec, Measure(len(text), damage), text, None)
+    mark = fingerprints.of(descriptor)
+    found = _as_stored(known, mark) if known is not None else None
+    if found is not None and known is not None:
+        return _by_index(read, known, *found, limits, deadline)
+    if codec is Codec.ZSTD and (frames := declared_points(read, mark.size, limits.frame_bytes)) is not None:
+        points, size = frames
+        Density(limits).check(size, mark.size)
+        reader = DecodedReader(read, codec, size, points, check=_alarm(deadline))
+        return DecodedText(codec, Measure(size, ""), reader, None)
+    measure = _measured(read, mark, codec, limits, deadline)
+    reader = DecodedReader(read, codec, measure.size, check=_alarm(deadline))
+    return DecodedText(codec, measure, reader, None)
+
+
+def _as_stored(
+    known: tuple[apsw.Connection, FileId], mark: Fingerprint
+) -> tuple[Decoding, Fingerprint, IndexedPart] | None:
+    """Return what the index knows of a file, if it knows exactly this state of it."""
+    db, file = known
+    try:
+        text = files.stored_text(db, file)
+        if text is None or fingerprints.change(text.fingerprint, mark) is not Change.UNCHANGED:
+            return None
+        if fingerprints.is_racy(text.fingerprint, text.seen_ns):
+            return None
+        decoding = decodings.stored(db, file)
+    except apsw.Error as error:
+        if not unusable(error):
+            raise
+        return None
+    if decoding is None:
+        return None
+    lines = LineCount(text.lines)
+    part = IndexedPart(file, decoding.size, lines, text.format, text.language, grown=False)
+    return decoding, text.fingerprint, part
+
+
+def _by_index(
+    read: Reader,
+    known: tuple[apsw.Connection, FileId],
+    decoding: Decoding,
+    mark: Fingerprint,
+    part: IndexedPart,
+    limits: Limits,
+    deadline: float | None,
+) -> DecodedText:
+    db, file = known
+    codec, size = decoding.codec, decoding.size
+    measure, check = Measure(size, decoding.damage), _alarm(deadline)
+    if decoding.way is Way.SHADOW:
+        shadow = decodings.shadows(Path(db.filename), limits).open(mark)
+        if shadow is None:
+            reader = DecodedReader(read, codec, size, check=check)
+            return DecodedText(codec, measure, reader, part)
+
+        def read_copy(offset: int, count: int) -> bytes:
+            return os.pread(shadow, count, offset)
+
+        copy = DecodedReader(read_copy, Codec.ZSTD, size, decoding.points, check=check)
+        return DecodedText(codec, measure, copy, part, shadow)
+    reader = DecodedReader(read, codec, size, decoding.points, decodings.windows(db, file), check=check)
+    return DecodedText(codec, measure, reader, part)
+
+
+def _measured(read: Reader, mark: Fingerprint, codec: Codec, limits: Limits, deadline: float | None) -> Measure:
+    key = (mark, codec)
+    found = _KNOWN.get(key)
+    if found is not None:
+        return found
+    enough = None if deadline is None else (time.monotonic() + deadline) / 2
+    seen_ns = time.time_ns()
+    forward, density = Forward(read, codec), Density(limits)
+    while forward.step(STEP):
+        density.check(forward.position, forward.raw_position)
+        if enough is not None and time.monotonic() > enough:
+            return Measure(forward.position, "", whole=False)
+    measure = Measure(forward.position, forward.damage)
+    if not fingerprints.is_racy(mark, seen_ns):
+        _KNOWN.keep(key, measure)
+    return measure
+
+
+def _alarm(deadline: float | None) -> Callable[[], None]:
+    """Return what ends a read when the time of its query is over."""
+
+    def check() -> None:
+        if deadline is not None and time.monotonic() > deadline:
+            raise TooLate
+
+    return check
