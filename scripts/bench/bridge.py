@@ -7,17 +7,22 @@ scripts/bench/bridge.py /usr/src/linux-source-6.1 --write
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from common import fresh_folder, ran, write_result
+
+import linedex_server
 
 LINEDEX = [sys.executable, "-m", "linedex_server"]
 """Not scripts/linedex, whose shell takes its own time."""
@@ -117,6 +122,23 @@ def overhead(root: Path, environ: dict[str, str], calls: int) -> tuple[float, fl
     return over, without
 
 
+def upgrade(root: Path, environ: dict[str, str], version: str) -> tuple[float, float]:
+    """Time the start of a client of a newer version beside four of this one, and then one call of all five, in ms."""
+    package = Path(linedex_server.__file__).parent
+    folder = fresh_folder()
+    shutil.copytree(package, folder / package.name, ignore=shutil.ignore_patterns("__pycache__"))
+    init = folder / package.name / "__init__.py"
+    init.write_text(init.read_text(encoding="utf-8").replace(linedex_server.VERSION, version), encoding="utf-8")
+    compileall.compile_dir(folder, quiet=1)  # an installed version is compiled already
+    with ExitStack() as stack:
+        clients = [stack.enter_context(Spoken(root, environ)) for _ in range(4)]
+        newer = stack.enter_context(Spoken(root, {**environ, "PYTHONPATH": str(folder)}))
+        began = time.perf_counter()
+        for client in (*clients, newer):
+            client.call("list_directory", absolute_dir_path=str(root))
+        return newer.milliseconds, (time.perf_counter() - began) * 1e3
+
+
 def main() -> None:
     """Read the options and measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -143,6 +165,11 @@ def main() -> None:
         lines.append(
             f"- a read of 20 lines: {over:.2f} ms over the bridge, {without:.2f} ms in one process (`--no-daemon`): "
             f"{over - without:.2f} ms more"
+        )
+        begun, called = zip(*(upgrade(root, environ, f"{99 + number}.0.0") for number in range(3)), strict=True)
+        lines.append(
+            f"- a newer version beside four older clients, to its `initialize`: {summed(list(begun))}; then a call of "
+            f"all five: {summed(list(called))}"
         )
         stopped = []
         for _ in range(5):
