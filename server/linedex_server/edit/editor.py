@@ -142,7 +142,11 @@ class Editor:
 
     def shown(self, place: Place) -> str:
         """Return how answers spell a place."""
-        return self._workspace.called(place.absolute)
+        return self.called(place.absolute)
+
+    def called(self, absolute: bytes) -> str:
+        """Return how answers spell an absolute path."""
+        return self._workspace.called(absolute)
 
     def target(self, path: str, plan: Planner, *, create_dirs: bool = False, new: bool = False) -> Target:
         """Return a target for `commit`.

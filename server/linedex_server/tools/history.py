@@ -55,7 +55,7 @@ def reverted(
         LinedexError: there is no such step, or it cannot be taken back; nothing was written.
     """
     history = editor.engine.history
-    wanted = revert(history, at.absolute, identifier)
+    wanted = revert(history, at.absolute, identifier, editor.called)
     targets = [editor.target(display(path), planner, create_dirs=True, new=True) for path, planner in wanted.planners]
     done = editor.commit(targets, tool="revert_edit", progress=progress, undoes=wanted.undoes)
     return done, history.steps(at.absolute, BACKUPS)

@@ -146,7 +146,8 @@ def or_null(kind: Kind) -> Kind:
 
 def records(fields: Sequence[Parameter], most: int) -> Kind:
     """Return the kind of a list of 1 to `most` objects with these fields and no others."""
-    needed = f"a list of 1 to {most:,} objects is needed, each with {', '.join(one.name for one in fields)}"
+    musts, mays = (", ".join(one.name for one in fields if one.required is wanted) for wanted in (True, False))
+    needed = f"a list of 1 to {most:,} objects is needed, each with {musts}" + (f" and perhaps {mays}" if mays else "")
 
     def take(value: object) -> object:
         if not isinstance(value, Sequence) or isinstance(value, str) or not 1 <= len(value) <= most:

@@ -35,13 +35,14 @@ def _begin(session: Session, given: Given) -> Reply:
     place = editor.place(given.text("path"), must_exist=False)
     shown, base_hash, if_exists = editor.shown(place), given.maybe_text("base_hash"), given.text("if_exists")
     style_of(given)
-    hash_then = None
+    hash_then, note = None, ""
     with editor.opened(place) as snapshot:
         if snapshot is not None:
             if if_exists == "error":
                 raise Exists(f"{shown} exists.", 'Name another file, or give if_exists="overwrite".')
             editor.subject(place).demand(snapshot, base_hash)
             hash_then = snapshot.token()
+            note = " (it exists; as long as it does, the commit will leave it as it is)" if if_exists == "skip" else ""
         elif base_hash is not None:
             raise Conflict(f"There is no {shown}, so it has no hash {base_hash}.", "Leave base_hash out.")
     begun = Begun(
@@ -56,7 +57,7 @@ def _begin(session: Session, given: Given) -> Reply:
         hash_then=hash_then,
     )
     number = editor.engine.sessions.begin(begun)
-    sentence = f"Write session started for {shown}. Session: {number}"
+    sentence = f"Write session started for {shown}{note}. Session: {number}"
     return session.reply(lambda: sentence, lambda: {**_fields(number, sentence), "path": shown, "hash": hash_then})
 
 

@@ -34,6 +34,7 @@ from linedex_server.tools.writing import (
 )
 
 MOST_ITEMS = 1_000
+_FINAL_NEWLINE_KEPT = "only its final newline would differ; say final_newline=add or remove to change that"
 OCCURRENCES = Parameter(
     "expected_occurrences",
     or_null(whole(0)),
@@ -167,7 +168,10 @@ def _changed(
     parts = [told(made)] if made.count else []
     parts += outcome.converted
     what = "; ".join(parts) + (f" ({made.note})" if made.note else "")
-    return reply(session, done, what, unchanged if not made.count else "", replacements=made.count)
+    if not made.count:
+        return reply(session, done, what, unchanged, replacements=0)
+    kept = _FINAL_NEWLINE_KEPT if not done.changed and made.alters else ""
+    return reply(session, done, what, kept, replacements=made.count)
 
 
 TOOLS = (

@@ -35,8 +35,11 @@ def difference(found: str, searched: str, column: int = 1) -> str:
         return f"differs in blanks at its end: {_blanks(theirs)} (search has {_blanks(ours)})"
     if found.strip(BLANKS) == searched.strip(BLANKS):
         return f"differs in its indentation: {_blanks(indent_of(found))} (search has {_blanks(indent_of(searched))})"
+    # a difference in words is told before one in blanks around them, which tolerance settles
+    column += len(indent_of(found))
+    found, searched = found.strip(BLANKS), searched.strip(BLANKS)
     if fuzz.ratio(found[:_COMPARED], searched[:_COMPARED]) < _ALIKE:
-        return f"reads {_quoted(found.strip(BLANKS))} (search has {_quoted(searched.strip(BLANKS))})"
+        return f"reads {_quoted(found)} (search has {_quoted(searched)})"
     at = next(
         (number for number, (ours, theirs) in enumerate(zip(found, searched, strict=False)) if ours != theirs),
         min(len(found), len(searched)),

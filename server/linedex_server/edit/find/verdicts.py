@@ -79,13 +79,14 @@ def lines_told(lines: Sequence[int], count: int, *, more: bool = False) -> str:
     """Return "line 12" or "lines 12, 40, 77", or the first of them and how many there are.
 
     Args:
-        lines: the first of them at least.
+        lines: that of each place, or of the first places; one that has several is named once.
         count: how many places there are.
         more: whether there are more than `count`.
     """
-    shown = ", ".join(f"{line:,}" for line in lines[:_SHOWN_LINES])
-    noun = "line" if count == 1 else "lines"
-    if count > _SHOWN_LINES or more:
+    named = list(dict.fromkeys(lines))
+    shown = ", ".join(f"{line:,}" for line in named[:_SHOWN_LINES])
+    noun = "line" if len(named) == 1 else "lines"
+    if len(named) > _SHOWN_LINES or count > len(lines) or more:
         return f"{noun} {shown} … ({'over ' if more else ''}{count:,} places)"
     return f"{noun} {shown}"
 

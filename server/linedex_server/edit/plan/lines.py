@@ -7,7 +7,7 @@ large file only the lines that change are read.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from linedex.errors import BadArgument
 from linedex_server.edit.content.document import Document
@@ -66,19 +66,23 @@ def lines(document: Document, edits: Sequence[LineEdit]) -> Planned:
     demand_apart(items)
     demand_expected(items, Conflict)
     demand_room(len(item.change.new) for item in items)
-    return planned(items)
+    # what is appended to a last line without an end begins on that line, and is still the next one to its caller
+    return replace(planned(items), lines=tuple(sorted(edit.start_line for edit in edits)))
 
 
 def _demand_ranges(edits: Sequence[LineEdit], total: int) -> None:
-    wrong = [
-        f"change {number}: lines {edit.start_line:,} to {edit.last:,}"
-        for number, edit in enumerate(edits)
-        if not (1 <= edit.start_line <= total + 1 and edit.start_line - 1 <= edit.last <= total)
-    ]
+    wrong = []
+    for number, edit in enumerate(edits):
+        if not 1 <= edit.start_line <= total + 1:
+            wrong.append(f"change {number}: there is no line {edit.start_line:,}")
+        elif edit.last < edit.start_line - 1:
+            wrong.append(f"change {number}: end_line {edit.last:,} lies before start_line {edit.start_line:,}")
+        elif edit.last > total:
+            wrong.append(f"change {number}: there is no line {edit.last:,}")
     if wrong:
         refuse(
             BadArgument,
-            [*wrong, f"the file has {total:,} lines"],
+            [*wrong, f"the file has {total:,} line{'' if total == 1 else 's'}"],
             f"start_line={total + 1}, end_line={total} appends; end_line = start_line - 1 inserts before start_line.",
         )
 

@@ -35,6 +35,11 @@ class Planned:
     lines: tuple[int, ...]
     note: str = ""
 
+    @property
+    def alters(self) -> bool:
+        """Whether any of the new text is another than the old."""
+        return any(text.text[one.start : one.end] != one.new for text, changes in self.edits for one in changes)
+
 
 @dataclass(frozen=True, slots=True)
 class Item:
@@ -110,7 +115,7 @@ def demand_expected(items: Iterable[Item], refusal: type[LinedexError]) -> None:
         LinedexError: of the kind `refusal`, one does not.
     """
     wrong = [
-        f"change {item.index}: {item.where} {_contrast(shown(item.old), item.expected)}"
+        f"change {item.index}: {_contrast(item)}"
         for item in items
         if item.expected is not None and not _as_expected(item)
     ]
@@ -150,13 +155,16 @@ def _as_expected(item: Item) -> bool:
     return expected in (old, old + "\n") or (expected is not None and expected + "\n" == old)
 
 
-def _contrast(old: str, expected: str | None) -> str:
-    """Say where a text and what was expected part."""
-    ours, theirs = old.split("\n"), (expected or "").split("\n")
-    for number, (found, wanted) in enumerate(zip(ours, theirs, strict=False), start=1):
+def _contrast(item: Item) -> str:
+    """Say where the text of an item and what was expected part."""
+    if item.change.start == item.change.end:
+        return f"it inserts at {item.where} and replaces nothing, so expected_old_text can only be empty"
+    ours, theirs = (one.removesuffix("\n").split("\n") for one in (shown(item.old), item.expected or ""))
+    for line, (found, wanted) in enumerate(zip(ours, theirs, strict=False), start=item.first_line):
         if found != wanted:
-            return f"not as expected: line {number} of it reads {_quoted(found)}, not {_quoted(wanted)}"
-    return f"not as expected: {len(ours)} lines, not {len(theirs)}"
+            return f"line {line:,} has {_quoted(found)} there, not {_quoted(wanted)} as expected"
+    wanted = "1 line was" if len(theirs) == 1 else f"{len(theirs):,} lines were"
+    return f"{wanted} expected, and not {item.where}"
 
 
 def _quoted(line: str) -> str:

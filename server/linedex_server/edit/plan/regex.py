@@ -43,6 +43,7 @@ from linedex_server.edit.splice import TextChange
 
 MOST_MATCHES: Final = 500_000
 """Matches that one call replaces."""
+_LITERAL_INSTEAD: Final = "Correct it, or replace the text as it stands with replace_literal."
 
 Groups: TypeAlias = tuple[tuple[int, int], ...]
 """Start and end of the whole match and of each group, in code points; -1 for a group that took no part."""
@@ -83,7 +84,11 @@ def regex(document: Document, request: RegexRequest, limits: Limits = DEFAULT_LI
     """
     demand_count(request.expected_occurrences)
     check_text(request.pattern, limits)
-    pattern = parse_text_pattern(request.pattern, fold=not request.case_sensitive, dot_newline=request.dotall)
+    try:
+        pattern = parse_text_pattern(request.pattern, fold=not request.case_sensitive, dot_newline=request.dotall)
+    except BadPattern as refusal:
+        # the parser's advice is for tools that can be told to take the text as it stands
+        raise BadPattern(str(refusal), refusal.position, _LITERAL_INSTEAD) from None
     check_properties(pattern.tree, request.pattern)
     template = parsed(document.argument("replacement", request.replacement), pattern.groups, pattern.names)
     program = _Program(pattern, limits.pattern_seconds)

@@ -64,11 +64,14 @@ def spans(document: Document, edits: Sequence[SpanEdit]) -> Planned:
     demand_some("spans", edits)
     document.demand_text()
     spots, length = _spots(document, sorted({at for edit in edits for at in (edit.start_offset, edit.end_offset)}))
-    wrong = [
-        f"change {number}: offsets {edit.start_offset:,} to {edit.end_offset:,}"
-        for number, edit in enumerate(edits)
-        if not 0 <= edit.start_offset <= edit.end_offset <= length
-    ]
+    wrong = []
+    for number, edit in enumerate(edits):
+        if edit.end_offset < edit.start_offset:
+            wrong.append(
+                f"change {number}: end_offset {edit.end_offset:,} lies before start_offset {edit.start_offset:,}"
+            )
+        elif not 0 <= edit.start_offset <= edit.end_offset <= length:
+            wrong.append(f"change {number}: offsets {edit.start_offset:,} to {edit.end_offset:,} reach beyond it")
     if wrong:
         hint = "Offsets count code points of the text from 0, a line end as one; the end is excluded."
         refuse(BadArgument, [*wrong, f"the text has {length:,} characters"], hint)

@@ -81,7 +81,7 @@ def _meaning(found: re.Match[str], groups: int, names: Mapping[str, int]) -> str
         return _CHARACTERS[character]
     if character is None or character.isalnum():
         raise BadArgument(
-            f"`replacement` has {found[0]!r}, which stands for nothing."
+            f"`replacement` has `{found[0]}`, which stands for nothing."
             if character
             else "`replacement` ends with a single backslash.",
             r"Known are \1 to \99, \g<name>, \g<0>, \n, \t and \\ for a backslash.",

@@ -8,7 +8,7 @@ bytes are kept in the step that it makes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -66,7 +66,9 @@ class Revert:
     planners: tuple[tuple[bytes, Planner], ...]
 
 
-def revert(history: History, path: bytes, identifier: str | None = None) -> Revert:
+def revert(
+    history: History, path: bytes, identifier: str | None = None, called: Callable[[bytes], str] | None = None
+) -> Revert:
     """Return how to take back a step, in all files that it changed.
 
     Args:
@@ -74,12 +76,14 @@ def revert(history: History, path: bytes, identifier: str | None = None) -> Reve
         path: absolute path of the file asked about; it need not exist.
         identifier: the step whose former state is wanted; None for the newest step that is neither undone nor itself
             an undo.
+        called: how refusals spell an absolute path; None spells it out.
 
     Raises:
         NoSuchStep: there is none, or it did not change this file, or it was removed to keep the budget.
         Unreadable: the history cannot be read.
     """
-    shown = display(RelPath(path))
+    called = called or (lambda absolute: display(RelPath(absolute)))
+    shown = called(path)
     if identifier is None:
         newest = history.newest_standing(path)
         if newest is None:
@@ -89,13 +93,15 @@ def revert(history: History, path: bytes, identifier: str | None = None) -> Reve
         step = history.step(newest)
         files = [file for file in step.files if file.undone_by is None]
         return Revert(
-            step, Undoes(step.id, restores=False), tuple((one.path, _Undo(history, step, one).plan) for one in files)
+            step,
+            Undoes(step.id, restores=False),
+            tuple((one.path, _Undo(history, step, one, called).plan) for one in files),
         )
     step = history.step(identifier)
     if step.file(path) is None:
-        others = ", ".join(f"`{display(RelPath(file.path))}`" for file in step.files[:3])
+        others = ", ".join(f"`{called(file.path)}`" for file in step.files[:3])
         raise NoSuchStep(f"Step {step.id} did not change `{shown}`; it changed {others}.", "See edit_history.")
-    planners = tuple((one.path, _Restoration(history, step, one).plan) for one in step.files)
+    planners = tuple((one.path, _Restoration(history, step, one, called).plan) for one in step.files)
     return Revert(step, Undoes(step.id, restores=True), planners)
 
 
@@ -135,6 +141,14 @@ def difference(before: bytes, after: bytes, bounds: diff.Bounds = diff.DEFAULT_B
     return diff.unified(old, new, bounds)
 
 
+def _read_alike(one: bytes, other: bytes) -> bool:
+    """Return whether text of one of two versions of a file may stand in the other, as far as encodings go."""
+    found = [text_format.detect_bytes(content).encoding for content in (one, other)]
+    if any(encoding.startswith(("utf-16", "utf-32")) for encoding in found):
+        return found[0] == found[1]
+    return found[0] == found[1] or one.isascii() or other.isascii()
+
+
 def _is_named(known: str | None, token: str) -> bool:
     return known is not None and known.startswith(token.lower().removeprefix("sha256:"))
 
@@ -163,11 +177,11 @@ def _remembered(history: History, step: str, file: FileStep) -> tuple[relocation
 class _Undo:
     """Takes one step back in one file, and nothing else."""
 
-    def __init__(self, history: History, step: Step, file: FileStep) -> None:
+    def __init__(self, history: History, step: Step, file: FileStep, called: Callable[[bytes], str]) -> None:
         self._history = history
         self._step = step
         self._file = file
-        self._shown = display(RelPath(file.path))
+        self._shown = called(file.path)
 
     def plan(self, snapshot: Snapshot | None) -> Plan:
         """Return what undoes the step in the open file."""
@@ -224,6 +238,8 @@ class _Undo:
         if splices is None or places is None:
             raise self._refused(snapshot, left, f"the bytes that step {step} wrote are not in one certain place now")
         former = self._history.former(step, file.path)
+        if left is not None and not _read_alike(former.read(0, former.size), left):
+            raise self._refused(snapshot, left, f"step {step} converted its encoding, which their text is in now")
         found: list[Splice] = []
         at = 0
         for splice, (start, end) in zip(splices, places, strict=True):
@@ -267,11 +283,11 @@ class _Undo:
 class _Restoration:
     """Makes one file what it was before a step, whatever it is now."""
 
-    def __init__(self, history: History, step: Step, file: FileStep) -> None:
+    def __init__(self, history: History, step: Step, file: FileStep, called: Callable[[bytes], str]) -> None:
         self._history = history
         self._step = step
         self._file = file
-        self._shown = display(RelPath(file.path))
+        self._shown = called(file.path)
 
     def plan(self, snapshot: Snapshot | None) -> Plan:
         """Return what restores the file."""

@@ -123,3 +123,9 @@ def test_the_place_that_a_search_came_from_is_nearest_in_a_long_text() -> None:
         near = nearest(encoded, search)
         assert near[0].line == first
         assert near[0].score > 90
+
+
+def test_another_word_is_told_before_the_indentation_that_a_search_left_out() -> None:
+    told = refusal("class A:\n    def f(self):\n        return sum(xs)\n", Wanted("return sum(ys)", "x"))
+    assert "Nearest: line 3, differs in 'xs' at column 20 (search has 'ys')" in told
+    assert "more" not in told

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.linedex_server.edit.texts import document_of, unhurried
+from tests.linedex_server.edit.texts import document_of, padded, unhurried
 
 from linedex.errors import BadArgument
 from linedex_server.edit.content.style import Style, splices
@@ -100,10 +100,26 @@ def test_every_item_whose_expected_text_is_another_is_named() -> None:
     with pytest.raises(Conflict) as refusal:
         edited(b"a\nb\nc\n", *edits)
     told = str(refusal.value)
-    assert "change 0: line 1 not as expected: line 1 of it reads 'a', not 'A'" in told
-    assert "change 2: line 3 not as expected" in told
-    assert "change 3: line 3 not as expected" in told
+    assert "change 0: line 1 has 'a' there, not 'A' as expected" in told
+    assert "change 2: 2 lines were expected, and not line 3" in told
+    assert "change 3: it inserts at line 3 and replaces nothing" in told
     assert "change 1" not in told
+
+
+def test_a_range_that_is_not_in_the_file_is_refused_by_what_is_wrong_with_it() -> None:
+    with pytest.raises(BadArgument) as refusal:
+        edited(b"a\nb\n", LineEdit(4, "x"), LineEdit(2, "x", 0), LineEdit(1, "x", 3))
+    told = str(refusal.value)
+    assert (
+        "change 0: there is no line 4; change 1: end_line 0 lies before start_line 2; change 2: there is no line 3"
+        in told
+    )
+    assert "the file has 2 lines" in told
+
+
+def test_what_is_appended_is_told_by_the_line_that_was_asked_for() -> None:
+    _, document = padded(b"a\nb", large=False)
+    assert lines(document, [LineEdit(3, "c", 2)]).lines == (3,)
 
 
 def test_an_insertion_expects_nothing() -> None:

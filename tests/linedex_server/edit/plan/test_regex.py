@@ -182,3 +182,20 @@ def test_matches_in_other_encodings_are_replaced_in_their_bytes(encoding: str) -
     found = regex(document, RegexRequest(r"=(\d)", r"=[\1]漢", None))
     result = applied(content, splices(document, found.edits, AS_EDITED))
     assert result == re.sub(r"=(\d)", r"=[\1]漢", text).encode(encoding)
+
+
+def test_a_pattern_that_cannot_be_read_is_answered_with_the_tool_that_takes_text_as_it_stands() -> None:
+    with pytest.raises(BadPattern) as refusal:
+        replaced(b"a(b\n", "a(", "x", 1)
+    assert "replace_literal" in refusal.value.hint
+    assert refusal.value.position == 1
+
+
+def test_a_reference_that_stands_for_nothing_is_quoted_as_it_was_given() -> None:
+    with pytest.raises(BadArgument, match=r"has `\\d`, which"):
+        replaced(b"a\n", "a", r"\d", 1)
+
+
+def test_a_line_with_several_matches_is_named_once() -> None:
+    with pytest.raises(NotPlaced, match=r"matches 3 times \(lines 1, 3\)"):
+        replaced(b"a\nb\na a\n", "a", "x", 1)

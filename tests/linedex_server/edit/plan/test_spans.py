@@ -68,5 +68,5 @@ def test_overlaps_are_refused_and_insertions_stay_in_order() -> None:
 
 
 def test_an_expected_text_that_is_another_is_refused() -> None:
-    with pytest.raises(Conflict, match="change 0: line 1 not as expected: line 1 of it reads 'b', not 'c'"):
+    with pytest.raises(Conflict, match="change 0: line 1 has 'b' there, not 'c' as expected"):
         edited(b"abc\n", SpanEdit(1, 2, "x", "c"))

@@ -139,6 +139,22 @@ def test_reverting_twice_goes_back_two_steps_and_no_further_than_the_first(desk:
     assert desk.content() == b"0\n"
 
 
+@pytest.mark.parametrize(("before", "after"), [("utf-8", "utf-16"), ("cp1252", "utf-8"), ("utf-16", "utf-8")])
+def test_a_conversion_of_the_encoding_is_not_undone_below_what_others_wrote_in_the_new_one(
+    desk: Desk, before: str, after: str
+) -> None:
+    text = "Stra\u00dfe und S\u00fc\u00dfes f\u00fcr \u00dcbung\n"
+    desk.path().write_bytes(text.encode(before))
+    step = desk.write(text.encode(after))
+    with desk.path().open("ab") as file:
+        file.write("ihr \u00c4rger\n".encode(after.removesuffix("-16") + "-16-le" if "16" in after else after))
+    held = desk.content()
+    with pytest.raises(Conflict, match=f"step {step} converted its encoding") as refusal:
+        desk.revert()
+    assert step in refusal.value.hint
+    assert desk.content() == held
+
+
 def test_the_id_of_an_undo_step_redoes(desk: Desk) -> None:
     desk.path().write_bytes(b"before\n")
     step = desk.write(b"after\n")

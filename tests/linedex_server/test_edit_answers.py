@@ -1,0 +1,80 @@
+"""What the write tools say: sentences that a model reads once and acts on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linedex.errors import BadArgument, LinedexError
+from linedex_server.config import Settings
+from linedex_server.tools.registry import ALL
+from linedex_server.tools.tool import Session
+from linedex_server.workspace import Workspace
+
+
+class Desk:
+    """A folder, and the tools on it."""
+
+    def __init__(self, session: Session) -> None:
+        self.root = Path(session.workspace.base)
+        self._session = session
+
+    def told(self, tool: str, **arguments: Any) -> str:
+        return ALL[tool].call(self._session, arguments).text
+
+    def refused(self, tool: str, **arguments: Any) -> LinedexError:
+        with pytest.raises(LinedexError) as refusal:
+            self.told(tool, **arguments)
+        return refusal.value
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    (tmp_path / "root").mkdir()
+    settings = Settings(state_dir=tmp_path / "state", allowed_roots=(str(tmp_path / "root"),), workers=1)
+    with Workspace(settings) as workspace:
+        yield Desk(Session(workspace))
+
+
+def test_a_list_of_objects_that_is_missing_is_asked_for_by_what_its_items_must_and_may_have(desk: Desk) -> None:
+    (desk.root / "a.txt").write_bytes(b"a\n")
+    refusal = desk.refused("apply_text_edits", path="a.txt", edits='[{"start_line": 1, "new_text": "b"}]')
+    assert isinstance(refusal, BadArgument)
+    assert "each with start_line, new_text and perhaps end_line, expected_old_text" in str(refusal)
+
+
+def test_an_edit_that_the_kept_final_newline_undoes_says_so(desk: Desk) -> None:
+    file = desk.root / "a.txt"
+    file.write_bytes(b"a\nb")
+    text = desk.told("replace_literal", path="a.txt", old_text="b", new_text="b\n")
+    assert text.startswith("Unchanged a.txt: only its final newline would differ; say final_newline=add or remove")
+    assert file.read_bytes() == b"a\nb"
+    text = desk.told("replace_literal", path="a.txt", old_text="b", new_text="b")
+    assert text.startswith("Unchanged a.txt: new content matched existing file.")
+
+
+def test_a_session_that_would_be_skipped_says_so_before_it_is_filled(desk: Desk) -> None:
+    (desk.root / "a.txt").write_bytes(b"a\n")
+    text = desk.told("begin_write_session", path="a.txt", if_exists="skip")
+    assert "it exists; as long as it does, the commit will leave it as it is" in text
+    assert "exists" not in desk.told("begin_write_session", path="b.txt", if_exists="skip")
+
+
+def test_a_file_with_nothing_to_undo_is_called_as_in_other_answers(desk: Desk) -> None:
+    assert "There is no edit of `sub/a.txt` left" in str(desk.refused("revert_edit", absolute_file_path="sub/a.txt"))
+
+
+def test_edits_on_one_line_name_it_once(desk: Desk) -> None:
+    (desk.root / "a.txt").write_bytes(b"a\n")
+    edits = [{"start_line": 1, "end_line": 0, "new_text": text} for text in ("x", "y")]
+    assert desk.told("apply_text_edits", path="a.txt", edits=edits).startswith("Updated a.txt: 2 edits (line 1).")
+    assert (desk.root / "a.txt").read_bytes() == b"x\ny\na\n"
+
+
+def test_an_expected_text_of_an_insertion_is_refused_with_the_reason(desk: Desk) -> None:
+    (desk.root / "a.txt").write_bytes(b"abc\n")
+    span = {"start_offset": 1, "end_offset": 1, "new_text": "x", "expected_old_text": "b"}
+    assert "replaces nothing" in str(desk.refused("apply_text_spans", path="a.txt", spans=[span]))
