@@ -44,6 +44,8 @@ _CANDIDATES = (
     "shift_jis",
     "tis-620",
 )
+# in these the bytes of a backslash and a tilde are a yen sign and an overline, and `\\` is written as two bytes
+_WITH_ASCII = {"shift_jis_2004": "cp932", "shift_jisx0213": "cp932"}
 _CONFIDENCE = 0.10
 _CONFIDENCE_MULTI_BYTE = 0.06
 _EXAMINED = 200_000
@@ -60,7 +62,7 @@ def legacy_encoding(sample: bytes) -> str | None:
     )
     if guess["encoding"] is None:
         return None
-    encoding = codecs.lookup(guess["encoding"]).name
+    encoding = _WITH_ASCII.get(name := codecs.lookup(guess["encoding"]).name, name)
     needed = _CONFIDENCE_MULTI_BYTE if encoding in _MULTI_BYTE else _CONFIDENCE
     if guess["confidence"] >= needed and encoding != "ascii" and _decodes(sample, encoding):
         return encoding

@@ -264,3 +264,27 @@ def test_a_log_that_begins_with_a_hole_is_the_text_behind_it(nuls: int, text: st
 @pytest.mark.parametrize("behind", [b"", b"\x89PNG\r\n\x1a\n" + bytes(200), bytes(range(256)) * 8])
 def test_a_hole_with_nothing_or_with_no_text_behind_it_is_binary(behind: bytes) -> None:
     assert detect_bytes(bytes(4096) + behind).binary
+
+
+@given(
+    st.lists(
+        st.sampled_from(["表示", "ソース", "能力", "文字", "ひらがな", "です", "if", "{", "\\n", "~", "w62"]),
+        min_size=3,
+        max_size=30,
+    ),
+    st.sampled_from(["cp932", "euc-jp", "gb18030", "euc-kr", "big5"]),
+)
+def test_whatever_encoding_is_guessed_the_bytes_of_ascii_are_ascii(words: list[str], encoding: str) -> None:
+    """shift_jis_2004, as chardet may name Shift-JIS, reads a backslash as a yen sign."""
+    words = [word for word in words if word.isascii() or encoding in ("cp932", "euc-jp")]
+    found = detect_bytes(" ".join(words).encode(encoding) + "\n漢字\n".encode(encoding))
+    ascii_bytes = bytes(range(0x20, 0x7F))
+    assert found.encoding.startswith("utf-") or ascii_bytes.decode(found.encoding).encode(found.encoding) == ascii_bytes
+    assert ascii_bytes.decode("utf-8" if found.encoding.startswith("utf-") else found.encoding) == ascii_bytes.decode()
+
+
+def test_shift_jis_that_is_thin_evidence_keeps_its_backslashes() -> None:
+    content = "w1 です 文字 ひらがな です\n{ w2\nw3 検索 文字 if 日本語 w4 ソース \\n\n".encode("shift_jis")
+    found = detect_bytes(content)
+    assert found.encoding == "cp932"
+    assert "\\n" in content.decode(found.encoding)
