@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from linedex.build.decoded_ranges import DecodedPart, read_decoded
 from linedex.content import languages
 from linedex.content.folding import fold, utf8_text
 from linedex.content.grams import (
@@ -36,6 +37,7 @@ from linedex.content.symbols import has_outline
 from linedex.errors import LinedexError
 from linedex.files import fingerprint as fingerprints
 from linedex.files import text_format
+from linedex.files.compressed.codec import MAGIC_BYTES, codec_of, is_named_compressed
 from linedex.files.fingerprint import EDGE_BYTES, digest
 from linedex.files.roots import Root
 from linedex.limits import Limits
@@ -88,11 +90,19 @@ class LargeFile:
 
 @dataclass(frozen=True, slots=True)
 class FilesRead:
-    """What a batch told: facts of all small and skipped files, columns (file, bits, packed), and the large files."""
+    """What a batch told.
+
+    Attributes:
+        facts: of all small and skipped files.
+        columns: file, bits and packed column of the small ones.
+        large: the large files.
+        compressed: id and path of files that are compressed; nothing else is told of them.
+    """
 
     facts: tuple[TextFacts, ...]
     columns: tuple[tuple[FileId, int, Bits], ...]
     large: tuple[LargeFile, ...]
+    compressed: tuple[tuple[FileId, RelPath], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +122,7 @@ class ReadRange:
         limits: sizes.
         log: how its lines are read if it is a log.
         before: what the lines before it leave and whether its first line began there, where that is known.
+        decoded: where its text begins to be decoded, if the file is compressed; then offsets are those of the text.
     """
 
     root: str
@@ -126,11 +137,17 @@ class ReadRange:
     limits: Limits
     log: LogReading | None = None
     before: tuple[Carry, bool] | None = None
+    decoded: DecodedPart | None = None
 
     @property
     def last(self) -> bool:
         """Whether the file ends with the range."""
-        return self.end == self.fingerprint.size
+        return self.end == self.size
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file, or of its text if it is compressed."""
+        return self.fingerprint.size if self.decoded is None else self.decoded.size
 
     @property
     def beyond(self) -> int:
@@ -163,15 +180,19 @@ def read_files(job: ReadFiles) -> FilesRead:
     root = Root(job.root)
     facts: list[TextFacts] = []
     large: list[LargeFile] = []
+    compressed: list[tuple[FileId, RelPath]] = []
     folded: list[tuple[FileId, bytes]] = []
     for file, path, _ in job.files:
         seen = time.time_ns()
         try:
             descriptor = root.open(path)
         except LinedexError as error:
-            facts.append(_skipped(file, seen, _reason_of(error)))
+            facts.append(skipped(file, seen, _reason_of(error)))
             continue
         try:
+            if is_named_compressed(path) and codec_of(path, os.pread(descriptor, MAGIC_BYTES, 0)):
+                compressed.append((file, path))
+                continue
             size = os.fstat(descriptor).st_size
             if size > job.limits.large_file:
                 large_or_skipped = _survey_large(descriptor, file, path, job.limits)
@@ -185,10 +206,11 @@ def read_files(job: ReadFiles) -> FilesRead:
             if text is not None:
                 folded.append((file, text))
         except OSError:
-            facts.append(_skipped(file, seen, SkipReason.UNREADABLE))
+            facts.append(skipped(file, seen, SkipReason.UNREADABLE))
         finally:
             os.close(descriptor)
-    return FilesRead(tuple(facts), _columns(folded), tuple(large))
+    columns = tuple((file, *file_column(text)) for file, text in folded)
+    return FilesRead(tuple(facts), columns, tuple(large), tuple(compressed))
 
 
 def _reason_of(error: LinedexError) -> SkipReason:
@@ -196,7 +218,8 @@ def _reason_of(error: LinedexError) -> SkipReason:
     return reasons.get(error.code, SkipReason.UNREADABLE)
 
 
-def _skipped(file: FileId, seen: int, reason: SkipReason, fingerprint: Fingerprint | None = None) -> TextFacts:
+def skipped(file: FileId, seen: int, reason: SkipReason, fingerprint: Fingerprint | None = None) -> TextFacts:
+    """Return the facts of a file whose text is not known, and why."""
     mark = fingerprint or Fingerprint(0, 0, 0, 0, 0)
     return TextFacts(file, mark, seen, FileState.SKIPPED, reason, TextFormat(binary=reason is SkipReason.BINARY), "", 0)
 
@@ -212,7 +235,7 @@ def _read_small(descriptor: int, file: FileId, path: RelPath, seen: int) -> tupl
     )
     spelling = text_format.detect_bytes(data)
     if spelling.binary:
-        return _skipped(file, seen, SkipReason.BINARY, mark), None
+        return skipped(file, seen, SkipReason.BINARY, mark), None
     text = utf8_text(data, spelling)
     language = languages.detect(path, text[:_EDGE_FOR_LANGUAGE], text[-_EDGE_FOR_LANGUAGE:])
     lines = text.count(b"\n") + (bool(text) and not text.endswith(b"\n"))
@@ -237,7 +260,7 @@ def _survey_large(descriptor: int, file: FileId, path: RelPath, limits: Limits) 
 
     spelling = text_format.detect(read, mark.size)
     if spelling.binary:
-        return _skipped(file, seen, SkipReason.BINARY, mark)
+        return skipped(file, seen, SkipReason.BINARY, mark)
     language = large_language(read, mark.size, path, spelling)
     facts = TextFacts(file, mark, seen, FileState.INDEXED, "", spelling, language, 0, has_outline(language))
     ranges = tuple(cut_ranges(read, spelling.bom, mark.size, LineEnds.of(spelling), limits))
@@ -258,12 +281,10 @@ def large_language(read: Reader, size: int, path: RelPath, spelling: TextFormat)
     return languages.detect(path, head, tail)
 
 
-def _columns(folded: list[tuple[FileId, bytes]]) -> tuple[tuple[FileId, int, Bits], ...]:
-    columns = []
-    for file, text in folded:
-        hashes = [hash_grams(text, gram) for gram in FILE_GRAMS]
-        columns.append((file, *column(hashes, bits=most_bits(len(text)), sparse=FILE_SPARSE)))
-    return tuple(columns)
+def file_column(text: bytes) -> tuple[int, Bits]:
+    """Return the column of a small file, (bits, packed), made of its folded text."""
+    hashes = [hash_grams(text, gram) for gram in FILE_GRAMS]
+    return column(hashes, bits=most_bits(len(text)), sparse=FILE_SPARSE)
 
 
 def read_range(job: ReadRange) -> RangeRead:
@@ -274,18 +295,22 @@ def read_range(job: ReadRange) -> RangeRead:
         return RangeRead(None, None)
     try:
         mark = job.fingerprint
-        if not same_or_longer(mark, fingerprints.from_stat(os.fstat(descriptor))):
+        now = fingerprints.from_stat(os.fstat(descriptor))
+        if not same_or_longer(mark, now) or (job.decoded is not None and now.size != mark.size):
             return RangeRead(None, None)
-        lead = os.pread(descriptor, job.start - job.lead, job.lead)
-        data = os.pread(descriptor, job.end - job.start, job.start)
-        beyond = os.pread(descriptor, min(job.beyond, mark.size - job.end), job.end)
+        size = min(job.end + job.beyond, job.size) - job.lead
+        if job.decoded is None:
+            read = os.pread(descriptor, size, job.lead)
+        else:
+            read = read_decoded(descriptor, job.decoded, mark, job.lead, size)
     except OSError:
         return RangeRead(None, None)
     finally:
         os.close(descriptor)
-    if len(data) < job.end - job.start:
+    if len(read) < job.end - job.lead:
         return RangeRead(None, None)
-    return blocks_of(job, data, beyond, lead)
+    start, end = job.start - job.lead, job.end - job.lead
+    return blocks_of(job, read[start:end], read[end:], read[:start])
 
 
 def confirmed(root: str, path: RelPath, mark: Fingerprint) -> bool:

@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import apsw
 import numpy as np
 
 from linedex.build.analyze import BLOCK_BITS, OVERLAP, ReadFiles, block_column, read_files
+from linedex.build.compressed import SurveyFile, survey_file
 from linedex.content.grams import MAX_BITS, MIN_BITS, Bits, transpose
-from linedex.content.lines import LineEnds
+from linedex.content.lines import LineEnds, Reader
 from linedex.errors import LinedexError
+from linedex.files.compressed.codec import is_named_compressed
 from linedex.files.fingerprint import change, from_stat
 from linedex.files.names import display
 from linedex.files.roots import Root
 from linedex.limits import Limits
 from linedex.model import Change, FileId, FileState, LineCount, TextFormat
-from linedex.store import blocks, signatures, symbols
+from linedex.store import blocks, decodings, signatures, symbols
 from linedex.store import files as file_rows
 from linedex.store.catalogue import Catalogue, Facts
 from linedex.store.schema import rows_per_chunk
@@ -48,7 +52,7 @@ def check(db: apsw.Connection, root: Root, limits: Limits) -> tuple[str, ...]:
         *_check_groups(db),
         *_check_blocks(db, catalogue, limits),
         *_check_symbols(db, catalogue),
-        *_check_against_files(catalogue, columns, root, limits),
+        *_check_against_files(db, catalogue, columns, root, limits),
         *_check_blocks_against_files(db, catalogue, columns, root, limits),
     )
 
@@ -92,14 +96,27 @@ def _check_groups(db: apsw.Connection) -> Iterator[str]:
                 yield f"Signature group {group} has {found} of its {chunks} rows."
 
 
+def _large(db: apsw.Connection, catalogue: Catalogue, limits: Limits) -> list[tuple[int, int]]:
+    """Return the places of the files that are known by blocks, and the bytes of their text."""
+    facts = catalogue.facts
+    texts = decodings.sizes(db)
+    found = []
+    for place in np.flatnonzero(facts["state"] == FileState.INDEXED).tolist():
+        size = texts.get(int(facts["id"][place]))
+        if size is None and int(facts["size"][place]) > limits.large_file:
+            size = 0 if is_named_compressed(catalogue.path(place)) else int(facts["size"][place])
+        if size:
+            found.append((place, size))
+    return found
+
+
 def _check_blocks(db: apsw.Connection, catalogue: Catalogue, limits: Limits) -> Iterator[str]:
-    large = (catalogue.facts["state"] == FileState.INDEXED) & (catalogue.facts["size"] > limits.large_file)
-    for place in np.flatnonzero(large).tolist():
+    for place, size in _large(db, catalogue, limits):
         row = catalogue.facts[place]
-        index = blocks.line_index(db, FileId(int(row["id"])), int(row["size"]), LineCount(int(row["lines"])))
+        index = blocks.line_index(db, FileId(int(row["id"])), size, LineCount(int(row["lines"])))
         name = display(catalogue.path(place))
         if index is None:
-            yield f"{name} has {int(row['size']):,} bytes and no blocks."
+            yield f"{name} has {size:,} bytes and no blocks."
             continue
         try:
             index.check()
@@ -117,10 +134,15 @@ def _check_symbols(db: apsw.Connection, catalogue: Catalogue) -> Iterator[str]:
 
 
 def _check_against_files(
-    catalogue: Catalogue, columns: dict[int, list[tuple[int, bytes]]], root: Root, limits: Limits
+    db: apsw.Connection,
+    catalogue: Catalogue,
+    columns: dict[int, list[tuple[int, bytes]]],
+    root: Root,
+    limits: Limits,
 ) -> Iterator[str]:
     """Read every small file again and compare; a file that has changed since is no error."""
     facts = catalogue.facts
+    texts, copies = decodings.sizes(db), decodings.shadows(Path(db.filename), limits).folder
     small = np.flatnonzero((facts["state"] == FileState.INDEXED) & (facts["size"] <= limits.large_file)).tolist()
     for at in range(0, len(small), _BATCH):
         places = {int(facts["id"][place]): place for place in small[at : at + _BATCH]}
@@ -131,7 +153,15 @@ def _check_against_files(
         )
         outcome = read_files(job)
         fresh = {file: (bits, column.tobytes()) for file, bits, column in outcome.columns}
-        for text in outcome.facts:
+        facts_now = list(outcome.facts)
+        for file, path in outcome.compressed:
+            if file in texts:
+                continue
+            decoded = survey_file(SurveyFile(_spelled(root), file, path, limits, copies))
+            if decoded.facts is not None and decoded.column is not None:
+                fresh[file] = decoded.column[0], decoded.column[1].tobytes()
+                facts_now.append(decoded.facts)
+        for text in facts_now:
             place = places[text.file]
             if text.state != FileState.INDEXED or text.fingerprint.mtime_ns != int(facts["mtime_ns"][place]):
                 continue
@@ -152,7 +182,7 @@ def _check_blocks_against_files(
 ) -> Iterator[str]:
     """Read every large file again, a block at a time; a file that has changed since is no error."""
     facts = catalogue.facts
-    for place in np.flatnonzero((facts["state"] == FileState.INDEXED) & (facts["size"] > limits.large_file)).tolist():
+    for place, size in _large(db, catalogue, limits):
         path = catalogue.path(place)
         file = FileId(int(facts["id"][place]))
         try:
@@ -162,21 +192,43 @@ def _check_blocks_against_files(
         try:
             if change(catalogue.fingerprint(place), from_stat(os.fstat(descriptor))) is Change.UNCHANGED:
                 stored = columns.get(file, [(MIN_BITS, b"")])[0]
-                yield from _check_large(db, descriptor, file, catalogue.facts[place], catalogue.format(place), stored)
+                with _text(db, descriptor, file, limits) as read:
+                    facts_now = catalogue.facts[place]
+                    yield from _check_large(db, read, size, file, facts_now, catalogue.format(place), stored)
         finally:
             os.close(descriptor)
 
 
+@contextmanager
+def _text(db: apsw.Connection, descriptor: int, file: FileId, limits: Limits) -> Iterator[Reader]:
+    """Give what reads the text of an open file, compressed or not."""
+
+    def read(offset: int, size: int) -> bytes:
+        return os.pread(descriptor, size, offset)
+
+    decoding = decodings.stored(db, file)
+    mark = file_rows.stored_fingerprint(db, file)
+    if decoding is None or mark is None:
+        yield read
+        return
+    reader, copy = decodings.opened(db, file, decoding, mark, read, limits)
+    try:
+        yield reader.read
+    finally:
+        if copy >= 0:
+            os.close(copy)
+
+
 def _check_large(
     db: apsw.Connection,
-    descriptor: int,
+    read: Reader,
+    size: int,
     file: FileId,
     facts: Facts,
     spelling: TextFormat,
     stored: tuple[int, bytes],
 ) -> Iterator[str]:
     runs, ends, inside = blocks.block_runs(db, file), LineEnds.of(spelling), replace(spelling, bom=0)
-    size = int(facts["size"])
     starts = [*(start for run in runs for start in run.starts.tolist()), size]
     seen = np.zeros(1 << MAX_BITS, np.bool_)
     line, continues, at = 1, False, 0
@@ -185,13 +237,13 @@ def _check_large(
         for number in range(len(run)):
             low, high = starts[at], starts[at + 1]
             at += 1
-            data = os.pread(descriptor, high - low, low)
+            data = read(low, high - low)
             if (line, continues) != (int(run.lines[number]), bool(run.continues[number])):
                 yield f"The block of file {file} at byte {low} begins in line {line}, not {int(run.lines[number])}."
                 return
             line += ends.count(data)
             continues = not data.endswith(ends.unit)
-            beyond = os.pread(descriptor, min(OVERLAP, size - high), high) if continues else b""
+            beyond = read(high, min(OVERLAP, size - high)) if continues else b""
             column = block_column(data + beyond, inside, seen)
             if signed is not None and _halved(column, BLOCK_BITS, run.bits) != signed[number].tobytes():
                 yield f"The signature of the block of file {file} at byte {low} is not that of its text."

@@ -36,6 +36,7 @@ from linedex.content.symbols import has_outline
 from linedex.errors import LinedexError
 from linedex.files import fingerprint as fingerprints
 from linedex.files import text_format
+from linedex.files.compressed.codec import is_named_compressed
 from linedex.files.roots import Root
 from linedex.model import Change, FileId, FileState, Fingerprint, LineCount, RelPath, TextFormat
 from linedex.store import files as file_rows
@@ -62,6 +63,8 @@ def may_have_grown(catalogue: Catalogue, file: int, now: Fingerprint, large_file
     if place < 0 or catalogue.facts["state"][place] != FileState.INDEXED:
         return False
     known = catalogue.fingerprint(place)
+    if is_named_compressed(catalogue.path(place)):
+        return False  # behind an appended member no seek point may be trusted
     return known.size > large_file and now.inode == known.inode and now.size > known.size
 
 

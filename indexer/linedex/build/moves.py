@@ -28,6 +28,7 @@ from linedex.content.folding import utf8_text
 from linedex.content.symbols import has_outline
 from linedex.errors import LinedexError
 from linedex.files import fingerprint
+from linedex.files.compressed.codec import is_named_compressed, plain_name
 from linedex.files.roots import Root
 from linedex.limits import Limits
 from linedex.model import FileId, FileState, Fingerprint, RelPath, SkipReason, TextFormat
@@ -157,6 +158,19 @@ def _rows(catalogue: Catalogue, files: list[int]) -> Iterator[tuple[_Known, bool
     yield from zip(map(_Known, places.tolist(), *columns), usable.tolist(), strict=True)
 
 
+def _is_compressed(pair: _Pair) -> bool:
+    return is_named_compressed(pair.row.key)
+
+
+def _decoded_alike(catalogue: Catalogue, pair: _Pair) -> bool:
+    """Say whether a file is decoded, and its text named, under its new name as it was under its old one."""
+    before, now = catalogue.keys[pair.known.place], pair.row.key
+    if not (is_named_compressed(before) or is_named_compressed(now)):
+        return True
+    named = [languages.detect(RelPath(plain_name(split_key(key)[1]))) for key in (before, now)]
+    return is_named_compressed(before) and is_named_compressed(now) and named[0] == named[1]
+
+
 def _named_alike(catalogue: Catalogue, pair: _Pair) -> bool:
     return split_key(catalogue.keys[pair.known.place])[1] == split_key(pair.row.key)[1]
 
@@ -176,6 +190,10 @@ def _kept(root: Root, db: apsw.Connection, catalogue: Catalogue, pair: _Pair, li
         if stored is None or not unmoved or (mark.head, mark.tail) != (stored.head, stored.tail):
             return None
         language = catalogue.language(pair.known.place)
+        if not _decoded_alike(catalogue, pair):
+            return None
+        if _is_compressed(pair):
+            return KeptText(FileId(pair.known.file), mark.ctime_ns, seen, language, outlined=False)
         if not _named_alike(catalogue, pair) and catalogue.facts["state"][pair.known.place] == FileState.INDEXED:
             language = _language(descriptor, path, mark.size, catalogue.format(pair.known.place), limits)
     except OSError:

@@ -27,20 +27,24 @@ from linedex.build.analyze import (
     read_range,
     whole_column,
 )
+from linedex.build.compressed import FileSurveyed, SurveyFile, survey_file
+from linedex.build.decoded_ranges import DecodedRanges, let_go
 from linedex.build.inline import InlinePool
 from linedex.build.log_pass import LogPass, take_range
 from linedex.build.site import Site
 from linedex.build.workers import Failure, Pool
 from linedex.content.grams import Bits
-from linedex.model import FileId, FileState, Fingerprint, SkipReason, TextFormat
+from linedex.files.compressed.decoding import Survey
+from linedex.model import FileId, FileState, Fingerprint, RelPath, SkipReason, TextFormat
+from linedex.store import decodings, logs
 from linedex.store import files as file_rows
-from linedex.store import logs
 from linedex.store.blocks import BlockWriter
 from linedex.store.catalogue import Catalogue
 from linedex.store.files import TextFacts
 from linedex.store.signatures import ColumnWriter, repack
 
 _FilesPool: TypeAlias = Pool[ReadFiles, FilesRead] | InlinePool[ReadFiles, FilesRead]
+_SurveyPool: TypeAlias = Pool[SurveyFile, FileSurveyed] | InlinePool[SurveyFile, FileSurveyed]
 _RangePool: TypeAlias = Pool[ReadRange, RangeRead] | InlinePool[ReadRange, RangeRead]
 
 
@@ -60,9 +64,15 @@ class _Large:
     blocks: BlockWriter
     log: LogPass | None
     jobs: list[ReadRange]
+    decoded: DecodedRanges | None = None
     early: dict[int, RangeRead] = field(default_factory=dict)
     next_range: int = 0
     whole: Bits | None = None
+
+    def job(self, number: int) -> ReadRange:
+        """Return the job of a range; the seek point of one in a compressed file is looked up when it is needed."""
+        job = self.jobs[number]
+        return job if self.decoded is None else replace(job, decoded=self.decoded.part(job.lead))
 
 
 class TextPhase:
@@ -71,6 +81,7 @@ class TextPhase:
     def __init__(self, site: Site) -> None:
         self._site = site
         self._batch = _Batch()
+        self._compressed: list[tuple[FileId, RelPath]] = []
 
     def run(self, catalogue: Catalogue) -> Catalogue:
         """Read what is pending in `catalogue`; return the catalogue afterwards."""
@@ -85,6 +96,8 @@ class TextPhase:
         large = self._read_files(self._jobs(pending.tolist()))
         if large and not self._site.stop.is_set():
             self._read_large(large)
+        if self._compressed and not self._site.stop.is_set():
+            self._read_compressed()
         self._commit(last=not self._site.stop.is_set())
         took = self._site.progress.end()
         if not self._site.stop.is_set():
@@ -133,28 +146,34 @@ class TextPhase:
                     break
         return large
 
-    def _pool(self, task: Callable[[Any], Any]) -> Pool[Any, Any] | InlinePool[Any, Any]:
+    def _pool(
+        self, task: Callable[[Any], Any], item_seconds: float | None = None
+    ) -> Pool[Any, Any] | InlinePool[Any, Any]:
         if not self._site.limits.workers:
             return InlinePool(task)
         return Pool(
             task,
             workers=self._site.limits.workers,
-            item_seconds=self._site.limits.analyse_seconds,
+            item_seconds=item_seconds or self._site.limits.analyse_seconds,
             nice=self._site.nice,
         )
 
     def _give_up(self, job: ReadFiles) -> None:
         for file, path, _ in job.files:
-            place = self._catalogue.index(path)
-            mark = self._catalogue.fingerprint(place) if place >= 0 else Fingerprint(0, 0, 0, 0, 0)
-            reason = SkipReason.NOT_ANALYSED
-            self._add(TextFacts(file, mark, time.time_ns(), FileState.SKIPPED, reason, TextFormat(), "", 0))
+            self._not_analysed(file, path)
+
+    def _not_analysed(self, file: FileId, path: RelPath) -> None:
+        place = self._catalogue.index(path)
+        mark = self._catalogue.fingerprint(place) if place >= 0 else Fingerprint(0, 0, 0, 0, 0)
+        reason = SkipReason.NOT_ANALYSED
+        self._add(TextFacts(file, mark, time.time_ns(), FileState.SKIPPED, reason, TextFormat(), "", 0))
 
     def _take(self, outcome: FilesRead) -> tuple[LargeFile, ...]:
         for file, bits, column in outcome.columns:
             self._columns.add(file, bits, column)
         for facts in outcome.facts:
             self._add(facts)
+        self._compressed += outcome.compressed
         self._commit_if_due()
         return outcome.large
 
@@ -188,16 +207,48 @@ class TextPhase:
                 if self._site.stop.is_set():
                     return
 
-    def _read_one_large(self, pool: _RangePool, plan: LargeFile) -> None:
+    def _read_compressed(self) -> None:
+        """Survey compressed files, each decoded whole by one worker, and cut the large ones into blocks."""
+        copies = decodings.shadows(self._site.sidecar.path, self._site.limits)
+        copies.tidy()
+        jobs = [
+            SurveyFile(self._site.root, file, path, self._site.limits, copies.folder) for file, path in self._compressed
+        ]
+        surveys: _SurveyPool = self._pool(survey_file, self._site.limits.decode_seconds)
+        ranges: _RangePool = self._pool(read_range)
+        with surveys, ranges:
+            for job, outcome in surveys.run([job] for job in jobs):
+                if self._site.stop.is_set():
+                    break
+                if isinstance(outcome, Failure):
+                    self._not_analysed(job.file, job.path)
+                    continue
+                if outcome.facts is not None:
+                    if outcome.column is not None:
+                        self._columns.add(job.file, *outcome.column)
+                    self._add(outcome.facts)
+                    self._commit_if_due()
+                elif outcome.plan is not None and outcome.survey is not None:
+                    self._read_one_large(ranges, outcome.plan, outcome.survey)
+        let_go()
+
+    def _read_one_large(self, pool: _RangePool, plan: LargeFile, survey: Survey | None = None) -> None:
         file = plan.facts.file
         with self._site.sidecar.transaction() as db:
             file_rows.forget_content(db, [file])
+            if survey is not None:
+                decodings.put(db, file, survey)
             logs.put_reading(db, file, plan.log)
-        jobs = [self._range_job(plan, start, end) for start, end in plan.ranges]
+        size = plan.facts.fingerprint.size if survey is None else survey.decoding.size
+        jobs = [self._range_job(plan, start, end, whole=size <= WHOLE_LIMIT) for start, end in plan.ranges]
         log = None if plan.log is None else LogPass(db, file, plan.log, self._site.limits.log_part_bytes)
         going = _Large(BlockWriter(db, file, sparse=BLOCK_SPARSE), log, jobs)
         numbers = {start: number for number, (start, _) in enumerate(plan.ranges)}
-        for job, outcome in pool.run([job] for job in jobs):
+        if survey is not None:
+            mark = plan.facts.fingerprint
+            copy = decodings.shadows(self._site.sidecar.path, self._site.limits).path(mark)
+            going.decoded = DecodedRanges(survey.decoding, decodings.windows(db, file), copy)
+        for job, outcome in pool.run([going.job(number)] for number in range(len(jobs))):
             if isinstance(outcome, Failure) or outcome.blocks is None or self._site.stop.is_set():
                 # it changed while it was read: its row stays pending, so it is scanned, and read again later
                 self._forget(file)
@@ -224,9 +275,8 @@ class TextPhase:
         with self._site.sidecar.transaction() as db:
             file_rows.forget_content(db, [file])
 
-    def _range_job(self, plan: LargeFile, start: int, end: int) -> ReadRange:
+    def _range_job(self, plan: LargeFile, start: int, end: int, *, whole: bool) -> ReadRange:
         facts = plan.facts
-        whole = facts.fingerprint.size <= WHOLE_LIMIT
         return ReadRange(
             *(
                 self._site.root,
@@ -251,7 +301,7 @@ class TextPhase:
             going.blocks.add(ready.blocks)
             if ready.whole is not None:
                 going.whole = ready.whole if going.whole is None else going.whole | ready.whole
-            if going.log is not None and not take_range(going.log, going.jobs[going.next_range], ready):
+            if going.log is not None and not take_range(going.log, going.job(going.next_range), ready):
                 return False
             going.next_range += 1
         return True

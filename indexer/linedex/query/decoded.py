@@ -8,12 +8,9 @@ decoding it once, and then read from its beginning; the measure is remembered, t
 from __future__ import annotations
 
 import os
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import apsw
@@ -21,17 +18,16 @@ import apsw
 from linedex.content.lines import Reader
 from linedex.files import fingerprint as fingerprints
 from linedex.files.compressed.codec import MAGIC_BYTES, Codec, codec_of, is_named_compressed
-from linedex.files.compressed.decoding import Decoding, Density, Way, beginning
+from linedex.files.compressed.decoding import Decoding, Density, beginning
 from linedex.files.compressed.frames import declared_points
 from linedex.files.compressed.reader import STEP, DecodedReader
 from linedex.files.compressed.stream import Forward
 from linedex.limits import Limits
 from linedex.model import Change, FileId, Fingerprint, LineCount, RelPath
 from linedex.query.indexed_part import IndexedPart
+from linedex.query.remembered import Remembered
 from linedex.store import decodings, files
 from linedex.store.database import unusable
-
-_MEASURES: Final = 512
 
 
 class TooLate(Exception):
@@ -47,27 +43,7 @@ class Measure:
     whole: bool = True
 
 
-class _Measures:
-    """The measures of files that the index does not know, by their state; the oldest makes room."""
-
-    def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._known: OrderedDict[tuple[Fingerprint, Codec], Measure] = OrderedDict()
-
-    def get(self, key: tuple[Fingerprint, Codec]) -> Measure | None:
-        """Return the measure of a state."""
-        with self._guard:
-            return self._known.get(key)
-
-    def keep(self, key: tuple[Fingerprint, Codec], measure: Measure) -> None:
-        """Remember the measure of a state."""
-        with self._guard:
-            self._known[key] = measure
-            if len(self._known) > _MEASURES:
-                self._known.popitem(last=False)
-
-
-_KNOWN: Final = _Measures()
+_MEASURES: Final = Remembered[Measure](512)
 
 
 class DecodedText:
@@ -201,39 +177,35 @@ def _by_index(
     deadline: float | None,
 ) -> DecodedText:
     db, file = known
-    codec, size = decoding.codec, decoding.size
-    measure, check = Measure(size, decoding.damage), _alarm(deadline)
-    if decoding.way is Way.SHADOW:
-        shadow = decodings.shadows(Path(db.filename), limits).open(mark)
-        if shadow is None:
-            reader = DecodedReader(read, codec, size, check=check)
-            return DecodedText(codec, measure, reader, part)
-
-        def read_copy(offset: int, count: int) -> bytes:
-            return os.pread(shadow, count, offset)
-
-        copy = DecodedReader(read_copy, Codec.ZSTD, size, decoding.points, check=check)
-        return DecodedText(codec, measure, copy, part, shadow)
-    reader = DecodedReader(read, codec, size, decoding.points, decodings.windows(db, file), check=check)
-    return DecodedText(codec, measure, reader, part)
+    reader, copy = decodings.opened(db, file, decoding, mark, read, limits, _alarm(deadline))
+    return DecodedText(decoding.codec, Measure(decoding.size, decoding.damage), reader, part, copy)
 
 
 def _measured(read: Reader, mark: Fingerprint, codec: Codec, limits: Limits, deadline: float | None) -> Measure:
-    key = (mark, codec)
-    found = _KNOWN.get(key)
-    if found is not None:
-        return found
+    """Return the size of a text that the index does not know, or how much of it there was time to decode."""
+    settled = not fingerprints.is_racy(mark, time.time_ns())
     enough = None if deadline is None else (time.monotonic() + deadline) / 2
-    seen_ns = time.time_ns()
+    try:
+        return _MEASURES.get((mark, codec, limits), lambda: _decode_once(read, codec, limits, enough), keep=settled)
+    except _Unfinished as unfinished:
+        return Measure(unfinished.size, "", whole=False)
+
+
+def _decode_once(read: Reader, codec: Codec, limits: Limits, enough: float | None) -> Measure:
     forward, density = Forward(read, codec), Density(limits)
     while forward.step(STEP):
         density.check(forward.position, forward.raw_position)
         if enough is not None and time.monotonic() > enough:
-            return Measure(forward.position, "", whole=False)
-    measure = Measure(forward.position, forward.damage)
-    if not fingerprints.is_racy(mark, seen_ns):
-        _KNOWN.keep(key, measure)
-    return measure
+            raise _Unfinished(forward.position)
+    return Measure(forward.position, forward.damage)
+
+
+class _Unfinished(Exception):
+    """There was no time to decode a whole text; only so much of it."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.size = size
 
 
 def _alarm(deadline: float | None) -> Callable[[], None]:

@@ -10,14 +10,12 @@ that the next read of the same bytes costs one block. A file that is rewritten o
 from __future__ import annotations
 
 import os
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import blake2b, sha256
-from typing import Final, Generic, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 import apsw
 
@@ -35,6 +33,7 @@ from linedex.limits import Limits
 from linedex.model import Change, FileId, FileState, Fingerprint, LineCount, RelPath, TextFormat
 from linedex.query.decoded import DecodedText, decoded_text
 from linedex.query.indexed_part import IndexedPart, indexed_part
+from linedex.query.remembered import Remembered
 from linedex.store import blocks, files
 from linedex.store.catalogue import Catalogue
 from linedex.store.database import unusable
@@ -49,29 +48,6 @@ _HASH_DIGITS: Final = 16
 _HASH_STEP: Final = 1 << 20
 
 
-class _Remembered(Generic[T]):
-    """The facts last made of files that the index did not know, by fingerprint; the oldest makes room."""
-
-    def __init__(self, capacity: int) -> None:
-        self._capacity = capacity
-        self._facts: OrderedDict[object, T] = OrderedDict()
-        self._guard = threading.Lock()
-
-    def get(self, key: object, make: Callable[[], T], *, keep: bool) -> T:
-        """Return the fact under `key`, made and, if `keep`, remembered when there is none."""
-        with self._guard:
-            if key in self._facts:
-                self._facts.move_to_end(key)
-                return self._facts[key]
-        made = make()
-        if keep:
-            with self._guard:
-                self._facts[key] = made
-                if len(self._facts) > self._capacity:
-                    self._facts.popitem(last=False)
-        return made
-
-
 @dataclass(frozen=True, slots=True)
 class LineLengths:
     """How long the lines of a file are, in bytes without their ends: how many are over a bound, and the longest."""
@@ -82,10 +58,10 @@ class LineLengths:
 
 # True of bytes, not of an index: one memory serves every index of the process. 10 GB of log take 5.6 MB of lines.
 _Spelling: TypeAlias = tuple[TextFormat, str]
-_SPELLINGS: Final = _Remembered[_Spelling](512)
-_LINES: Final = _Remembered[LineIndex](16)
-_HASHES: Final = _Remembered[str](512)
-_LENGTHS: Final = _Remembered[LineLengths](512)
+_SPELLINGS: Final = Remembered[_Spelling](512)
+_LINES: Final = Remembered[LineIndex](16)
+_HASHES: Final = Remembered[str](512)
+_LENGTHS: Final = Remembered[LineLengths](512)
 
 
 class Source:

@@ -5,7 +5,9 @@ A row is of the bytes that the file's own row speaks of, and goes with it. Seeka
 
 from __future__ import annotations
 
+import os
 import zlib
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,9 +16,11 @@ import apsw
 from linedex.files.compressed.codec import Codec
 from linedex.files.compressed.decoding import Decoding, Survey, Way
 from linedex.files.compressed.points import Points, Windows
+from linedex.files.compressed.reader import DecodedReader, never
 from linedex.files.compressed.shadow import Shadows
+from linedex.files.compressed.stream import ReadRaw
 from linedex.limits import Limits
-from linedex.model import FileId
+from linedex.model import FileId, Fingerprint
 
 _FOLDER = "-shadows"
 
@@ -41,6 +45,44 @@ def stored(db: apsw.Connection, file: FileId) -> Decoding | None:
         return None
     codec, way, size, damage, points = row
     return Decoding(Codec(codec), Way(way), size, damage, Points.unpacked(points))
+
+
+def sizes(db: apsw.Connection) -> dict[int, int]:
+    """Return the bytes of text of each file of which that is stored."""
+    return dict(db.execute("SELECT file, size FROM decodings"))
+
+
+def opened(
+    db: apsw.Connection,
+    file: FileId,
+    decoding: Decoding,
+    mark: Fingerprint,
+    read: ReadRaw,
+    limits: Limits,
+    check: Callable[[], None] = never,
+) -> tuple[DecodedReader, int]:
+    """Return what reads the text of an open file as it is stored, and a descriptor for the caller to close, or -1.
+
+    Args:
+        db: a reading connection.
+        file: the file's id.
+        decoding: what is stored of it.
+        mark: the state of which that is, as stored.
+        read: reads (offset, size) bytes of the file, which is in that state.
+        limits: sizes.
+        check: called before each step of decoding; whatever it raises ends the read.
+    """
+    if decoding.way is not Way.SHADOW:
+        seekable = DecodedReader(read, decoding.codec, decoding.size, decoding.points, windows(db, file), check=check)
+        return seekable, -1
+    copy = shadows(Path(db.filename), limits).open(mark)
+    if copy is None:
+        return DecodedReader(read, decoding.codec, decoding.size, check=check), -1
+
+    def read_copy(offset: int, size: int) -> bytes:
+        return os.pread(copy, size, offset)
+
+    return DecodedReader(read_copy, Codec.ZSTD, decoding.size, decoding.points, check=check), copy
 
 
 def windows(db: apsw.Connection, file: FileId) -> Windows:

@@ -23,8 +23,8 @@ ONE_POINT: Final = Points.of([(0, 0)])
 """The seek points of a file that has none."""
 
 
-def _go_on() -> None:
-    return None
+def never() -> None:
+    """End no read."""
 
 
 class DecodedReader:
@@ -47,7 +47,7 @@ class DecodedReader:
         windows: Windows | None = None,
         *,
         step: int = STEP,
-        check: Callable[[], None] = _go_on,
+        check: Callable[[], None] = never,
     ) -> None:
         """Take an open file.
 
