@@ -89,6 +89,9 @@ class SearchRequest:
         cursor: where an earlier page stopped, or "".
         brute: leave the index aside and read everything.
         breadcrumbs: name the symbol around each hit where it is known for certain.
+        since: only lines of log records from this time on, as `content.logs.moments` reads it; "" for all.
+        until: only lines of records before this time.
+        level: only lines of records of these levels: `error`, `warn,error`, or `warn+` for that and graver ones.
     """
 
     pattern: str
@@ -111,6 +114,9 @@ class SearchRequest:
     cursor: str = ""
     brute: bool = False
     breadcrumbs: bool = False
+    since: str = ""
+    until: str = ""
+    level: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +189,21 @@ class FileHits:
 
 
 @dataclass(frozen=True, slots=True)
+class TimeSpan:
+    """A range of time.
+
+    Attributes:
+        since: its first instant, in microseconds since 1970-01-01 UTC, or None.
+        until: the first instant after it, or None.
+        zone: name of the zone in which it was given, and in which stamps are read that name none.
+    """
+
+    since: int | None
+    until: int | None
+    zone: str
+
+
+@dataclass(frozen=True, slots=True)
 class SearchAnswer:
     """One page of a search, in path order.
 
@@ -193,6 +214,7 @@ class SearchAnswer:
         near: whether the hits are near matches, given because there was no exact one.
         cursor: passes on to the next page, "" when there is none.
         coverage: how it came about.
+        span: the range of time that was searched, None when none was asked for.
     """
 
     files: tuple[FileHits, ...]
@@ -201,6 +223,7 @@ class SearchAnswer:
     near: bool
     cursor: str
     coverage: CoverageReport
+    span: TimeSpan | None = None
 
 
 @dataclass(frozen=True, slots=True)

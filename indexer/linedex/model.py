@@ -90,6 +90,8 @@ class SkipReason(StrEnum):
     VANISHED = "vanished while read"
     NOT_ANALYSED = "could not be analysed"
     RATIO = "over the compression ratio"
+    NO_TIMES = "without recognised times"
+    NO_LEVELS = "without recognised levels"
     NO_LANGUAGE = "no known language"
     TOO_LARGE = "over the size limit"
     MINIFIED = "minified"

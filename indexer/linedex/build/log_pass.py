@@ -101,7 +101,7 @@ class LogPass:
 
     def _take(self, one: ShapedPart, messages: Mapping[int, str], *, apart: bool) -> None:
         fresh = [shape for shape in dict.fromkeys(one.shapes.hashes.tolist()) if shape not in self._miner.shapes]
-        mined = self._miner.learn(one.shapes, lambda shape, _: messages[shape])
+        mined = self._miner.learn(one.shapes, lambda shape, _: messages.get(shape))
         self._new_shapes += [(shape, self._miner.shapes[shape]) for shape in fresh if shape in self._miner.shapes]
         self._note(mined)
         part = replace(one.part, templates=mined.counts)

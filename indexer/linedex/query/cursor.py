@@ -17,6 +17,7 @@ from linedex.errors import BadCursor
 from linedex.model import LineNumber
 
 _PAGING = {"cursor", "max_hits", "max_characters", "brute"}
+_SPAN_NUMBERS = 4
 _AGAIN = "Repeat the search without cursor."
 
 
@@ -30,6 +31,7 @@ class Cursor:
         place: byte of it from which on the search goes on, and the number of the line that begins there.
         inode: of that file when it was given.
         size: of that file then, in bytes.
+        span: the range of time that the search began with, see `log_range.span_numbers`.
     """
 
     key: bytes
@@ -37,6 +39,7 @@ class Cursor:
     place: tuple[int, int]
     inode: int
     size: int
+    span: tuple[int, ...] = ()
 
     def check(self, inode: int, size: int) -> None:
         """Raise unless the file is the one the cursor was made in, perhaps grown.
@@ -57,7 +60,8 @@ def encode(request: SearchRequest, cursor: Cursor) -> str:
     """Return the cursor as text, for this request."""
     key = base64.urlsafe_b64encode(cursor.key).decode()
     body = json.dumps(
-        [_digest(request), key, cursor.line, *cursor.place, cursor.inode, cursor.size], separators=(",", ":")
+        [_digest(request), key, cursor.line, *cursor.place, cursor.inode, cursor.size, *cursor.span],
+        separators=(",", ":"),
     )
     return base64.urlsafe_b64encode(body.encode()).decode().rstrip("=")
 
@@ -73,12 +77,15 @@ def decode(request: SearchRequest) -> Cursor | None:
     try:
         padded = request.cursor + "=" * (-len(request.cursor) % 4)
         digest, key, *numbers = json.loads(base64.urlsafe_b64decode(padded.encode("ascii")))
-        line, offset, number, inode, size = map(int, numbers)
+        line, offset, number, inode, size, *span = map(int, numbers)
+        place = (max(0, offset), number)
         cursor = Cursor(
-            base64.urlsafe_b64decode(key.encode("ascii")), LineNumber(line), (max(0, offset), number), inode, size
+            base64.urlsafe_b64decode(key.encode("ascii")), LineNumber(line), place, inode, size, tuple(span)
         )
     except (ValueError, TypeError, AttributeError, binascii.Error, RecursionError) as error:
         raise BadCursor("This is not a cursor of linedex.", _AGAIN) from error
+    if len(span) not in (0, _SPAN_NUMBERS):
+        raise BadCursor("This is not a cursor of linedex.", _AGAIN)
     if digest != _digest(request):
         raise BadCursor("The cursor belongs to another query or other options.", _AGAIN)
     return cursor

@@ -12,6 +12,7 @@ from linedex.files.roots import Root
 from linedex.limits import Limits
 from linedex.model import LineNumber
 from linedex.query import excerpt
+from linedex.query.log_range import selection_of
 from linedex.query.near import near
 from linedex.query.progress import Progress
 from linedex.query.scope import scope_of
@@ -47,8 +48,9 @@ def near_search(
         return exact
     deadline = time.monotonic() + limits.near_seconds
     # everything is read: what is merely like the pattern need not hold any of its grams
-    verifier = Verifier(root, look.catalogue, None, request, limits, deadline, progress)
     scope = scope_of(look, request)
+    selection = selection_of(root, look, scope, request, limits)
+    verifier = Verifier(root, look.catalogue, None, request, limits, deadline, progress, selection)
     files: list[FileHits] = []
     room = request.max_hits
     for entry in scope.entries(np.ones(len(scope.indexed), np.bool_)):
@@ -57,7 +59,8 @@ def near_search(
         found: list[Hit] = []
         for piece in verifier.pieces(entry):
             if isinstance(piece, Piece):
-                found += _near_in(piece, request, limits, deadline - time.monotonic())
+                near_hits = _near_in(piece, request, limits, deadline - time.monotonic())
+                found += [hit for hit in near_hits if piece.asks_for(hit.line)]
         best = sorted(found, key=lambda hit: (-(hit.similarity or 0), hit.line))[:room]
         if best:
             room -= len(best)

@@ -34,6 +34,7 @@ from linedex.query.candidates import candidate_files
 from linedex.query.cursor import Cursor
 from linedex.query.enclosing import breadcrumbs
 from linedex.query.gram_query import Op, both
+from linedex.query.log_range import selection_of, span_numbers, told_span
 from linedex.query.plan import plan_request
 from linedex.query.progress import Progress
 from linedex.query.scope import scope_of
@@ -74,6 +75,7 @@ class Search:
 
         Raises:
             BadPattern, BadCursor, BadArgument: the request cannot be answered.
+            UnreadableTime, EmptyRange, UnknownLevel: its times or levels cannot be read.
         """
         if request.max_hits < 1:
             raise BadArgument("`max_hits` is below 1.", "Ask for at least one hit.")
@@ -86,8 +88,12 @@ class Search:
         self._deadline = time.monotonic() + limits.query_seconds
         self._progress = progress
         self._cursor = cursors.decode(request)
-        self._verifier = Verifier(root, look.catalogue, self._db, request, limits, self._deadline, progress)
         self._scope = scope_of(look, request)
+        told = () if self._cursor is None else self._cursor.span
+        self._selection = selection_of(root, look, self._scope, request, limits, told)
+        self._verifier = Verifier(
+            root, look.catalogue, self._db, request, limits, self._deadline, progress, self._selection
+        )
         self._plan = both(plan_request(request, gram, whole_files=True) for gram in FILE_GRAMS)
 
     def run(self) -> SearchAnswer:
@@ -136,8 +142,8 @@ class Search:
         try:
             status = self._root.stat(key_path(entry.key))
         except LinedexError:
-            return Cursor(entry.key, line, place, -1, 0)
-        return Cursor(entry.key, line, place, status.st_ino, status.st_size)
+            return Cursor(entry.key, line, place, -1, 0, span_numbers(self._selection))
+        return Cursor(entry.key, line, place, status.st_ino, status.st_size, span_numbers(self._selection))
 
     def _resumed(self, entry: Entry) -> tuple[LineNumber, tuple[int, int]]:
         """Return the line of `entry` behind which this page begins, and where to go on reading it."""
@@ -235,7 +241,8 @@ class Search:
             plan=str(self._plan),
         )
         cursor = cursors.encode(self._request, page.stop) if page.stop is not None else ""
-        return SearchAnswer(tuple(page.files), page.hits, page.matched_files, False, cursor, report)  # noqa: FBT003
+        span = told_span(self._selection, self._limits)
+        return SearchAnswer(tuple(page.files), page.hits, page.matched_files, False, cursor, report, span)  # noqa: FBT003
 
 
 def _length(hit: Hit) -> int:

@@ -18,7 +18,9 @@ from linedex.answers import Hit, SearchRequest
 from linedex.content.folding import lf_text
 from linedex.content.grams import BLOCK_GRAM
 from linedex.content.lines import LineEnds, Reader
+from linedex.content.logs.selection import Selection
 from linedex.errors import LinedexError, NotAFile, NotFound
+from linedex.files import fingerprint as fingerprints
 from linedex.files import text_format
 from linedex.files.compressed.decoding import TooDense
 from linedex.files.fingerprint import from_stat
@@ -32,10 +34,12 @@ from linedex.query.decoded import DecodedText, TooLate, decoded_text
 from linedex.query.engines import PatternTimedOut
 from linedex.query.gram_query import Op
 from linedex.query.indexed_part import IndexedPart, indexed_part
+from linedex.query.log_choice import ChosenLines, LargeChoice, LogFilter
 from linedex.query.long_lines import LongLine, search_long_line
 from linedex.query.matcher import LineMatch, Matcher, compile_pattern
 from linedex.query.plan import plan_request
 from linedex.query.progress import Progress
+from linedex.query.surveys import OpenLog
 from linedex.query.windows import Stretch, Window, passing_stretches, windows
 from linedex.store.catalogue import Catalogue, key_path
 
@@ -93,12 +97,18 @@ class Piece:
         first_line: number of the line at `core`.
         core: offset of the first line that may be a hit.
         core_end: offset after the last one.
+        chosen: the lines that are asked for by time and level, None for all.
     """
 
     text: bytes
     first_line: LineNumber
     core: int
     core_end: int
+    chosen: ChosenLines | None = None
+
+    def asks_for(self, line: LineNumber) -> bool:
+        """Return whether a line may be a hit."""
+        return self.chosen is None or line in self.chosen
 
 
 class Verifier:
@@ -118,6 +128,7 @@ class Verifier:
         limits: Limits,
         deadline: float,
         progress: Progress | None = None,
+        selection: Selection | None = None,
     ) -> None:
         """Compile the request.
 
@@ -129,6 +140,7 @@ class Verifier:
             limits: sizes.
             deadline: `time.monotonic` at which to give up.
             progress: asked before each file and window whether to go on; None to go on in any case.
+            selection: the times and levels that are asked for, None for all lines.
 
         Raises:
             BadPattern: the pattern cannot be compiled.
@@ -141,6 +153,9 @@ class Verifier:
         self._deadline = deadline
         self._progress = progress or Progress()
         self.outcome = Outcome()
+        self._filter = None
+        if selection is not None:
+            self._filter = LogFilter(selection, self.outcome.skip, deadline, self._progress)
         self.place = FIRST_PLACE
         self._matcher: Matcher = compile_pattern(request, limits)
         self._plan = plan_request(request, BLOCK_GRAM)
@@ -166,7 +181,7 @@ class Verifier:
                     break
                 number = LineNumber(number + piece.text.count(b"\n", counted, match.line_start))
                 counted = match.line_start
-                if number > after:
+                if number > after and piece.asks_for(number):
                     yield self._hit(piece, match, number)
 
     def count(self, entry: Entry) -> int:
@@ -180,11 +195,23 @@ class Verifier:
     def _count(self, piece: Piece | LongLine, entry: Entry) -> int:
         if isinstance(piece, LongLine):
             return int(self._in_long_line(piece, entry, more=False) is not None)
+        if piece.chosen is not None:
+            return self._count_chosen(piece, entry)
         try:
             return self._matcher.count(piece.text)
         except PatternTimedOut as late:
             self._timed_out(entry, late)
             return 0
+
+    def _count_chosen(self, piece: Piece, entry: Entry) -> int:
+        number, counted, hits = piece.first_line, piece.core, 0
+        for match in self._find(piece.text, piece.core, entry):
+            if match.line_start >= piece.core_end:
+                break
+            number = LineNumber(number + piece.text.count(b"\n", counted, match.line_start))
+            counted = match.line_start
+            hits += piece.asks_for(number)
+        return hits
 
     def _in_long_line(self, line: LongLine, entry: Entry, *, more: bool = True) -> Hit | None:
         limits = self._limits if more else replace(self._limits, line_matches=0)
@@ -241,7 +268,13 @@ class Verifier:
                     self.outcome.skip(SkipReason.BINARY)
                     return
                 lines = lf_text(data, spelling)
-                yield Piece(lines, LineNumber(1), 0, len(lines))
+                chosen = None
+                if self._filter is not None:
+                    log = OpenLog(
+                        lambda at, count: data[at : at + count], len(data), from_stat(status), spelling, self._limits
+                    )
+                    chosen = self._filter.small(log, lines)
+                yield Piece(lines, LineNumber(1), 0, len(lines), chosen)
                 return
             yield from self._large_pieces(entry, descriptor, status, place, text, context=context)
         except OSError:
@@ -308,7 +341,16 @@ class Verifier:
                 " of many lines that stands across two pieces is not seen"
             )
         ends = LineEnds.of(spelling)
-        for whole in self._stretches(part, size, spelling):
+        choice: LargeChoice | None = None
+        stretches = self._stretches(part, size, spelling)
+        if self._filter is not None:
+            log = OpenLog(reader, size, fingerprints.of(descriptor), spelling, self._limits)
+            choice = self._filter.large(log, part, self._db)
+            if choice is None:
+                self.outcome.late = True
+                return
+            stretches = choice.within(stretches)
+        for whole in stretches:
             if whole.end <= place[0]:
                 continue
             stretch = Stretch(place[0], whole.end, place[1]) if whole.start < place[0] else whole
@@ -322,12 +364,21 @@ class Verifier:
                 if time.monotonic() > self._deadline:
                     self.outcome.late = True
                     return
+                if window.divided and choice is not None and not choice.long_line(window.start, line):
+                    line = LineNumber(line + 1)
+                    continue
                 if window.divided:
                     yield LongLine(line, reader, window, going, replace(spelling, bom=0))
                     line = LineNumber(line + 1)
                     continue
                 data = reader(window.start, window.end - window.start)
-                yield self._whole_lines(reader, window, data, line, spelling, ends, context=context)
+                piece = self._whole_lines(reader, window, data, line, spelling, ends, context=context)
+                if choice is not None:
+                    core = piece.text[piece.core : piece.core_end]
+                    piece = replace(piece, chosen=choice.lines(window.start, core, line, window.end))
+                yield piece
+                if choice is not None and choice.hopeless:
+                    return
                 line = LineNumber(line + ends.count(data))
 
     def _indexed_part(self, entry: Entry, now: Fingerprint, read: Reader) -> IndexedPart | None:

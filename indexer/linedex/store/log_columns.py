@@ -95,6 +95,21 @@ class LogColumns:
         levels: Levels = told["cell_level"].astype(np.uint8)
         return Cells(told["cell_minute"], levels, told["cell_count"])
 
+    def head(self, count: int) -> LogColumns:
+        """Return the first `count` parts."""
+        kept = {name: column[:count] for name, column in self.part.items()}
+        cells, templates = int(kept["cells"].sum()), int(kept["templates"].sum())
+        return LogColumns(
+            kept,
+            {name: column[:cells] for name, column in self.cell.items()},
+            {name: column[:templates] for name, column in self.template.items()},
+        )
+
+    def with_more(self, other: LogColumns) -> LogColumns:
+        """Return these parts and those that follow them."""
+        pairs = ((self.part, other.part), (self.cell, other.cell), (self.template, other.template))
+        return LogColumns(*({name: np.concatenate((one[name], two[name])) for name in one} for one, two in pairs))
+
     def parts(self) -> list[Part]:
         """Return the parts, one by one; the tallies of their templates have no instants."""
         cells_to, templates_to = np.cumsum(self.part["cells"]), np.cumsum(self.part["templates"])

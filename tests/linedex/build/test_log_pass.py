@@ -95,7 +95,7 @@ def agrees(index: Index, text: bytes) -> None:
         assert columns.last == moments[-1].timestamp() * 1e6
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(ENTRIES, st.lists(st.tuples(ENTRIES, st.integers(0, 40)), max_size=5), st.sampled_from(["utf-8", "utf-16-le"]))
 def test_counts_of_a_log_stay_those_of_its_lines_while_it_grows(
     first: list[tuple[int, str, str, int]],

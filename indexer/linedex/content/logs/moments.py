@@ -72,6 +72,16 @@ _EPOCHS: Final = ("epoch-s", "epoch-ms", "epoch-us", "epoch-ns")
 _HINT: Final = "Give 2026-03-04T05:06:07, 2026-03-04, 10:00 (counted from the last record), -15m, or :123 for a line."
 
 
+def counts_from_last(text: str) -> bool:
+    """Return whether what is given as a time can only be read with the instant of the last record."""
+    return bool(_CLOCK.fullmatch(text.strip()) or _DURATION.fullmatch(text.strip()))
+
+
+def names_line(text: str) -> bool:
+    """Return whether what is given as a time is the number of a line."""
+    return _LINE.fullmatch(text.strip()) is not None
+
+
 def time_range(since: str, until: str, *, last: int, zone: tzinfo) -> TimeRange:
     """Return the range that two arguments name.
 

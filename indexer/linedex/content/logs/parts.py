@@ -76,7 +76,8 @@ class ShapedPart:
     Attributes:
         part: everything but its templates.
         shapes: its shapes.
-        messages: for shapes that no part before it in the range has, the message of their first line.
+        messages: for shapes that no part before it in the range has, the message of their first line; none for a line
+            that is not finished yet.
     """
 
     part: Part
@@ -155,8 +156,10 @@ def read_parts(
         records = reader.read(window, now, continues=continues)
         counted = count_shapes(window, records) if shapes else NO_SHAPES
         messages: dict[int, str] = {}
+        # half a line at the end of a file that grows would teach a template that no message has
+        whole_lines = len(window) if ended or ahead else len(window) - 1
         for shape, line in zip(counted.hashes.tolist(), counted.example.tolist(), strict=True):
-            if shape not in seen:
+            if shape not in seen and line < whole_lines:
                 seen.add(shape)
                 messages[shape] = message_of(window, records, line, MESSAGE_BYTES)
         part = _part((start, stop), window, records, now, ends.count(raw), continues=continues)

@@ -61,6 +61,11 @@ class Selection:
     span: TimeRange = WHOLE
     levels: Set[Level] | None = None
 
+    @property
+    def timed(self) -> bool:
+        """Whether times or levels are asked for, and not only lines by number."""
+        return self.levels is not None or self.span.since is not None or self.span.until is not None
+
     def of(self, records: Records, completion: Completion, first_line: int) -> Flags:
         """Return which lines of a window are asked for.
 

@@ -178,12 +178,13 @@ class TemplateMiner:
         mined = self.learn(shapes, lambda _, line: message_of(window, records, line, most))
         return Mined(mined.counts, {made: int(records.starts[line]) for made, line in mined.examples.items()})
 
-    def learn(self, shapes: ShapeCounts, message: Callable[[int, int], str]) -> Mined:
+    def learn(self, shapes: ShapeCounts, message: Callable[[int, int], str | None]) -> Mined:
         """Return the counts of a window's templates, learning the shapes that are new.
 
         Args:
             shapes: of the window.
-            message: returns the message that has a shape and stands in a line, each by its number.
+            message: returns the message that has a shape and stands in a line, each by its number; None for one that
+                is not to be learned now, which counts as overflow.
 
         Returns:
             The counts; examples by the number of their line.
@@ -221,10 +222,11 @@ class TemplateMiner:
         self._pause = (self._pause + 1) % self._bounds.retry
         return self._pause == 0
 
-    def _learn(self, shape: int, line: int, message: Callable[[int, int], str]) -> int:
-        if len(self.shapes) >= self._bounds.shapes:
+    def _learn(self, shape: int, line: int, message: Callable[[int, int], str | None]) -> int:
+        told = None if len(self.shapes) >= self._bounds.shapes else message(shape, line)
+        if told is None:
             return OVERFLOW
-        template = self.shapes[shape] = self.drain.add(message(shape, line))
+        template = self.shapes[shape] = self.drain.add(told)
         return template
 
 

@@ -1,0 +1,224 @@
+"""One log as a query sees it: its parts, the true instants of its records, and which of its lines are asked for.
+
+Promise: `lines_of` chooses the lines that a reading of the file from its beginning would choose, but reads no more than
+the part that a window begins in; `stretches` leaves out no line that is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import apsw
+import numpy as np
+
+from linedex.content.folding import lf_text
+from linedex.content.lines import LineEnds
+from linedex.content.logs.calendars import Completion
+from linedex.content.logs.instants import MINUTE, NO_INSTANT, Instants
+from linedex.content.logs.levels import SLOTS
+from linedex.content.logs.records import Carry
+from linedex.content.logs.selection import Selection
+from linedex.content.logs.texts import LogReading, carry_before
+from linedex.content.logs.window import Flags, Window
+from linedex.content.logs.zones import zone_of
+from linedex.query.indexed_part import IndexedPart
+from linedex.query.progress import Progress
+from linedex.query.surveys import OpenLog, survey
+from linedex.query.windows import Stretch
+from linedex.store import logs
+from linedex.store.log_columns import LogColumns
+
+_LAST_REACH: Final = 16 << 20
+"""Bytes before the end of a file in which its last record is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What was found of a file as a log.
+
+    Attributes:
+        view: the log, None when it is none or not known to its end.
+        late: whether time ran out before its end.
+    """
+
+    view: LogView | None
+    late: bool = False
+
+
+def view_of(
+    log: OpenLog,
+    part: IndexedPart | None,
+    db: apsw.Connection | None,
+    deadline: float,
+    progress: Progress | None = None,
+) -> Known:
+    """Return a file as a log, from the index where that knows it, else by reading it once.
+
+    Args:
+        log: the file.
+        part: what the index knows of it.
+        db: a reading connection, None to do without.
+        deadline: `time.monotonic` at which to give up.
+        progress: asked whether to go on.
+
+    Raises:
+        Cancelled: nobody waits for it any more.
+    """
+    known: tuple[LogReading | None, LogColumns] | None = None
+    if part is not None and db is not None:
+        stored, reading = logs.stored_reading(db, part.file)
+        if stored and reading is None and not part.grown:
+            return Known(None)
+        if reading is not None and reading.zone == zone_of(log.limits):
+            columns = logs.columns(db, part.file)
+            if not part.grown:
+                return Known(LogView(log, reading, columns))
+            known = (reading, columns)
+    found = survey(log, known)
+    if not found.advance(log, deadline, progress or Progress()):
+        return Known(None, late=True)
+    return Known(None if found.reading is None else LogView(log, found.reading, found.columns()))
+
+
+def last_instant(log: OpenLog, reading: LogReading) -> int:
+    """Return the instant of the last record of a log, read from its end; `NO_INSTANT` when there is none near it."""
+    ends = LineEnds.of(log.spelling)
+    reach = reading.bounds.bytes * ends.width
+    while True:
+        start = max(log.spelling.bom, log.size - reach)
+        whole = start == log.spelling.bom
+        lead = log.read(start, log.size - start)
+        last = carry_before(reading, lead, whole=whole, ends=ends, spelling=log.spelling).clock.last
+        if last != NO_INSTANT or whole or reach >= _LAST_REACH:
+            return last if last == NO_INSTANT else completion_of(log, reading, last).instant(last)
+        reach *= 4
+
+
+def completion_of(log: OpenLog, reading: LogReading, last: int) -> Completion:
+    """Return what turns the stored instants of a log into true ones; `last` is that of its last record."""
+    return Completion(reading.rule.basis, reading.tz, last, log.mark.mtime_ns // 1000)
+
+
+class LogView:
+    """One log, known to its end.
+
+    Attributes:
+        log: the open file.
+        reading: how its lines are read.
+        columns: its parts.
+        completion: turns stored instants into true ones.
+    """
+
+    def __init__(self, log: OpenLog, reading: LogReading, columns: LogColumns) -> None:
+        self.log = log
+        self.reading = reading
+        self.columns = columns
+        self.completion = completion_of(log, reading, columns.last if len(columns) else NO_INSTANT)
+        self._reader = reading.records()
+        self._least = self.completion.instants(columns.part["least"])
+        self._greatest = self.completion.instants(columns.part["greatest"])
+        self._at: tuple[int, Carry, bool] = (-1, columns.carry(0), False)
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The least and the greatest instant of its records; `NO_INSTANT` twice when it has none."""
+        known = self._least[self._least != NO_INSTANT]
+        if not len(known):
+            return NO_INSTANT, NO_INSTANT
+        return int(known.min()), int(self._greatest.max())
+
+    @property
+    def bounds(self) -> tuple[Instants, Instants]:
+        """The least and greatest instant of the lines of each part, `NO_INSTANT` for a part without."""
+        return self._least, self._greatest
+
+    def cell_instants(self) -> Instants:
+        """Return the instant at which the minute of each cell begins."""
+        return self.completion.instants(self.columns.cell["cell_minute"] * MINUTE)
+
+    def passing(self, selection: Selection) -> Flags:
+        """Return which parts may hold lines that are asked for."""
+        span, part = selection.span, self.columns.part
+        known = self._least != NO_INSTANT
+        passing: Flags = np.ones(len(self.columns), np.bool_)
+        if span.since is not None:
+            passing &= known & (self._greatest >= span.since)
+        if span.until is not None:
+            passing &= known & (self._least < span.until)
+        first = self.columns.first_lines()
+        if span.since_line is not None:
+            passing &= first + part["line_ends"] >= span.since_line
+        if span.until_line is not None:
+            passing &= first < span.until_line
+        if selection.levels is None:
+            return passing
+        asked = np.zeros(SLOTS, np.bool_)
+        asked[list(selection.levels)] = True
+        cells = asked[self.columns.cell["cell_level"]]
+        starts = self.cell_instants()
+        if span.since is not None:
+            cells &= starts + MINUTE > span.since
+        if span.until is not None:
+            cells &= starts < span.until
+        counts = np.bincount(self.columns.cell_parts()[cells], minlength=len(self.columns))
+        carried = asked[part["carry_level"]] & (part["carry_open"] == 1)
+        passing &= (counts > 0) | carried
+        return passing
+
+    def stretches(self, passing: Flags) -> Iterator[Stretch]:
+        """Yield the whole lines that the passing parts hold, in order."""
+        part, lines = self.columns.part, self.columns.first_lines()
+        inside = part["continues"] == 1
+        # lines that a cut divides pass with every part of theirs
+        for at in np.flatnonzero(inside[1:]).tolist():
+            if passing[at] or passing[at + 1]:
+                passing[at] = passing[at + 1] = True
+        for at in reversed(np.flatnonzero(inside[1:]).tolist()):
+            if passing[at + 1]:
+                passing[at] = True
+        edges = np.flatnonzero(np.diff(np.concatenate(([False], passing, [False])).astype(np.int8)))
+        for low, high in zip(edges[0::2].tolist(), edges[1::2].tolist(), strict=True):
+            yield Stretch(int(part["start"][low]), int(part["end"][high - 1]), int(lines[low]))
+
+    def lines_of(self, start: int, text: bytes, first_line: int, selection: Selection, end: int = -1) -> Flags:
+        """Return which lines of a text are asked for.
+
+        Args:
+            start: the byte of the file at which it begins, where a line does.
+            text: the lines, as UTF-8 ended by LF.
+            first_line: number of the first one.
+            selection: what is asked for.
+            end: the byte of the file after it, where that follows from the text; then the next text may begin there.
+        """
+        carry = self._carry_at(start)
+        records = self._reader.read(Window(text), carry)
+        if end >= 0:
+            self._at = (end, records.carry, False)
+        return selection.of(records, self.completion, first_line)
+
+    def _carry_at(self, start: int) -> Carry:
+        """Return what the lines before a line leave."""
+        if self._at[0] == start:
+            return self._at[1]
+        part = self.columns.part
+        at = int(np.searchsorted(part["start"], start, side="right")) - 1
+        carry, begin = self.columns.carry(at), int(part["start"][at])
+        if begin == start:
+            return carry
+        text = lf_text(self.log.read(begin, start - begin), self.log.inside)
+        return self._reader.read(Window(text), carry, continues=bool(part["continues"][at])).carry
+
+
+def meeting(some: Iterator[Stretch], others: Iterator[Stretch]) -> Iterator[Stretch]:
+    """Yield what two rows of stretches, each in order, have in common."""
+    one, other = next(some, None), next(others, None)
+    while one is not None and other is not None:
+        start, end = max(one.start, other.start), min(one.end, other.end)
+        if start < end:
+            yield Stretch(start, end, one.first_line if one.start == start else other.first_line)
+        if one.end <= other.end:
+            one = next(some, None)
+        else:
+            other = next(others, None)

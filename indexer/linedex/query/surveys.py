@@ -1,0 +1,181 @@
+"""What is known of a file as a log when the index does not know it: read once, kept, and continued as the file grows.
+
+Promise: a survey says what an index would say of the same bytes. It goes on where an earlier query stopped, so that a
+file of any size is known in the end, however short the time of each query; it keeps some 10 bytes for each KiB of log.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from typing import Final
+
+from linedex.content.lines import LineEnds, Reader, cut_ranges
+from linedex.content.logs.parts import Part, read_parts
+from linedex.content.logs.records import FILE_START, Carry
+from linedex.content.logs.texts import LogReading, ahead_bytes, find_rule
+from linedex.content.logs.zones import zone_of
+from linedex.files import fingerprint as fingerprints
+from linedex.limits import Limits
+from linedex.model import Change, Fingerprint, TextFormat
+from linedex.query.progress import Progress
+from linedex.store.log_columns import SEGMENT_PARTS, LogColumns, packed, unpacked
+
+_KEPT: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLog:
+    """An open file that may be a log.
+
+    Attributes:
+        read: reads (offset, size) bytes of its text.
+        size: of its text, in bytes.
+        mark: its fingerprint, digests included.
+        spelling: how its bytes spell text.
+        limits: sizes.
+    """
+
+    read: Reader
+    size: int
+    mark: Fingerprint
+    spelling: TextFormat
+    limits: Limits
+
+    @property
+    def inside(self) -> TextFormat:
+        """How bytes from the middle of it spell text."""
+        return replace(self.spelling, bom=0)
+
+    @property
+    def grows(self) -> bool:
+        """Whether bytes that are appended to the file are appended to its text."""
+        return self.size == self.mark.size
+
+
+class Survey:
+    """The parts of one file, made as they are asked for.
+
+    Attributes:
+        mark: the state of the file that it is of.
+        reading: how its lines are read, None when it is no log.
+    """
+
+    def __init__(self, log: OpenLog, known: tuple[LogReading | None, LogColumns] | None = None) -> None:
+        """Begin with the first byte, or behind what is `known` of a shorter state of the file."""
+        self.mark = log.mark
+        self._guard = threading.RLock()
+        self._known = unpacked([])
+        self._blobs: list[bytes] = []
+        self._parts: list[Part] = []
+        self._columns: LogColumns | None = None
+        self._next: tuple[int, Carry, bool] = (log.spelling.bom, FILE_START, False)
+        if known is None:
+            rule = find_rule(log.read, log.size, log.spelling)
+            self.reading = None if rule is None else LogReading(rule, zone_of(log.limits))
+        else:
+            self.reading = known[0]
+            self._take_up(known[1])
+
+    def _take_up(self, columns: LogColumns) -> None:
+        """Begin with the parts of a shorter state; the last of them, which may have ended otherwise, is made again."""
+        kept = len(columns) - 1
+        if kept >= 0:
+            self._known = columns.head(kept)
+            part = columns.part
+            self._next = (int(part["start"][kept]), columns.carry(kept), bool(part["continues"][kept]))
+
+    def grown(self, log: OpenLog) -> Survey:
+        """Return the survey of the same file after it has grown."""
+        with self._guard:
+            return Survey(log, (self.reading, self.columns()))
+
+    def advance(self, log: OpenLog, deadline: float, progress: Progress) -> bool:
+        """Read on until `deadline` (`time.monotonic`) at most; return whether the file has been read to its end.
+
+        Raises:
+            Cancelled: nobody waits for it any more.
+        """
+        reading = self.reading
+        if reading is None:
+            return True
+        ends = LineEnds.of(log.spelling)
+        sized = replace(log.limits, batch_bytes=log.limits.log_part_bytes)
+        with self._guard:
+            while self._next[0] < log.size:
+                if time.monotonic() > deadline:
+                    return False
+                progress.check()
+                start, carry, continues = self._next
+                _, end = next(cut_ranges(log.read, start, log.size, ends, sized))
+                data = log.read(start, end - start)
+                beyond = log.read(end, ahead_bytes(ends))
+                made = read_parts(
+                    *(reading, data, start, [start], carry),
+                    continues=continues,
+                    beyond=beyond,
+                    spelling=log.spelling,
+                    shapes=False,
+                )
+                self._take(made.parts[0].part)
+                self._next = (end, made.left, not data.endswith(ends.unit))
+        return True
+
+    def _take(self, part: Part) -> None:
+        self._columns = None
+        self._parts.append(part)
+        if len(self._parts) > 2 * SEGMENT_PARTS:
+            self._blobs.append(packed(self._parts[:SEGMENT_PARTS]))
+            del self._parts[:SEGMENT_PARTS]
+
+    def columns(self) -> LogColumns:
+        """Return the parts that are known so far."""
+        with self._guard:
+            if self._columns is None:
+                self._columns = self._known.with_more(unpacked([*self._blobs, packed(self._parts)]))
+            return self._columns
+
+
+class _Surveys:
+    """The surveys made last, by file; the oldest makes room."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[int, int, str], Survey] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def of(self, log: OpenLog, known: tuple[LogReading | None, LogColumns] | None) -> Survey:
+        key = (log.mark.device, log.mark.inode, f"{zone_of(log.limits)} {log.limits.log_part_bytes}")
+        with self._guard:
+            kept = self._kept.get(key)
+        found = None
+        if kept is not None:
+            change = fingerprints.change(kept.mark, log.mark, log.read)
+            if change is Change.UNCHANGED:
+                found = kept
+            elif change is Change.APPENDED and known is None and log.grows:
+                found = kept.grown(log)
+        if found is None:
+            found = Survey(log, known)
+        if not fingerprints.is_racy(log.mark, time.time_ns()):
+            with self._guard:
+                self._kept[key] = found
+                self._kept.move_to_end(key)
+                while len(self._kept) > _KEPT:
+                    self._kept.popitem(last=False)
+        return found
+
+
+_SURVEYS: Final = _Surveys()
+"""True of bytes, not of an index: one memory serves every index of the process."""
+
+
+def survey(log: OpenLog, known: tuple[LogReading | None, LogColumns] | None = None) -> Survey:
+    """Return the survey of an open file, begun by an earlier query where there was one.
+
+    Args:
+        log: the file.
+        known: what the index knows of a shorter state of it.
+    """
+    return _SURVEYS.of(log, known)
