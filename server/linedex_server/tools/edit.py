@@ -26,14 +26,14 @@ TOOL = "edit_content"
 PREVIEW_LINES = 400
 """Lines of the diffs of a preview, all files together."""
 CHANGE = (
-    Parameter("search", text(), "The text to replace, as the file has it, without line numbers."),
-    Parameter("replace", text(), 'The text to put there, literally; "" deletes.'),
-    Parameter("fuzzy", flag(), "Overrides fuzzy for this change.", None),
-    Parameter("replace_all", flag(), "Replace every exact place.", default=False),
-    Parameter("line", whole(1), "A line of the place that is meant, where there are several.", None),
-    Parameter("within", text(), "Only inside this symbol, as Class.method.", None),
-    Parameter("path", text(), "The file of this change, if it is another one.", None),
-    Parameter("base_hash", text(), "Hash of that file: refused if it has changed since.", None),
+    Parameter("search", text(), "Text as the file has it, without line numbers."),
+    Parameter("replace", text(), 'Literal; "" deletes.'),
+    Parameter("fuzzy", flag(), "For this change.", None),
+    Parameter("replace_all", flag(), "Every exact place.", default=False),
+    Parameter("line", whole(1), "A line of the place that is meant.", None),
+    Parameter("within", text(), "Symbol around it, as Class.method.", None),
+    Parameter("path", text(), "File of this change, if another.", None),
+    Parameter("base_hash", text(), "Of that file.", None),
 )
 
 
@@ -192,20 +192,20 @@ def _demand_places(editor: Editor, parts: Sequence[_Part]) -> None:
 TOOLS = (
     Tool(
         TOOL,
-        "Change parts of a file by search and replace: 1 to 50 changes, all or none. A search must name one place; "
-        "where blanks, indentation or quotes differ, it is placed tolerantly and said so. Only a preview is made "
-        "unless preview=false; then pass base_hash from it or from a read. A miss names the nearest place. path in a "
-        "change takes in further files.",
+        "Change parts of a file by search and replace: 1 to 50 changes, all or none. A search must name one "
+        "place; where blanks, indentation or quotes differ, it is placed tolerantly and said so; a miss names "
+        "the nearest place. Only a preview is made unless preview=false; then pass base_hash of the preview or a "
+        "read. path in a change takes in further files.",
         (
             Parameter(
                 "absolute_file_path",
                 text(),
-                "The file: an absolute path, or a path as answers show it. Not needed if every change has a path.",
+                "May be left out if every change has a path.",
                 None,
             ),
-            Parameter("changes", records(CHANGE, MOST_CHANGES), "The changes, in any order; they must not overlap."),
+            Parameter("changes", records(CHANGE, MOST_CHANGES), "They must not overlap."),
             Parameter("fuzzy", flag(), "Tolerate blanks, indentation, empty lines and quotes.", default=True),
-            Parameter("preview", flag(), "Only show the diff; false writes.", default=True),
+            Parameter("preview", flag(), "Only show the diff.", default=True),
             BASE_HASH,
         ),
         _edit,

@@ -108,12 +108,12 @@ def _allowed(editor: Editor, path: bytes) -> bool:
 TOOLS = (
     Tool(
         "revert_edit",
-        "Take back the last write of a file by any of these tools, and again the one before it. With backup_id, an "
-        "undo id that a write answered, the file becomes what it was before that step; the id of an undo redoes. "
-        "A step over several files is taken back in all. Changes by others are kept, or it is refused.",
+        "Take back the last write of a file by these tools; again, the one before it. With backup_id, the undo "
+        "id of a write, the file becomes what it was before that; the id of an undo redoes. A step over several "
+        "files is taken back in all. Changes by others are kept, or it is refused.",
         (
-            Parameter("absolute_file_path", text(), "The file: an absolute path, or a path as answers show it."),
-            Parameter("backup_id", text(), "The undo id of a step; the newest that stands if left out.", None),
+            Parameter("absolute_file_path", text(), "Absolute, or as answers show it."),
+            Parameter("backup_id", text(), "Undo id of a step; else the newest that stands.", None),
         ),
         _revert,
         REVERT_EDIT,
@@ -123,12 +123,12 @@ TOOLS = (
     ),
     Tool(
         "edit_history",
-        "What these tools wrote, newest first: undo id, time, tool, file and lines added and removed, and what was "
-        "taken back. For revert_edit with backup_id.",
+        "What these tools wrote, newest first: undo id, time, tool, file, lines added and removed, and what was "
+        "taken back.",
         (
             Parameter("path", text(), "Only steps of this file, which may be gone.", None),
             Parameter("limit", whole(1, 200), "Steps in a page.", 20),
-            Parameter("cursor", text(), "From the last line of the page before, to go on from there.", None),
+            Parameter("cursor", text(), "From the page before, to go on.", None),
         ),
         _history,
         EDIT_HISTORY,

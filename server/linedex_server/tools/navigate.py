@@ -16,10 +16,10 @@ from linedex_server.tools.changes import classified
 from linedex_server.tools.parameters import Given, Parameter, choice, flag, line_ranges, text, whole
 from linedex_server.tools.tool import Pages, Reply, Session, Tool, fitted
 
-FILE = Parameter("absolute_file_path", text(), "The file: an absolute path, or a path as answers show it.")
-CURSOR = Parameter("cursor", text(), "From the last line of the page before, to go on from there.", None)
+FILE = Parameter("absolute_file_path", text(), "Absolute, or as answers show it.")
+CURSOR = Parameter("cursor", text(), "From the page before, to go on.", None)
 HIDDEN = Parameter("include_hidden", flag(), "Also names that begin with a dot.", default=False)
-IGNORED = Parameter("include_ignored", flag(), "Also what .gitignore and other ignore rules leave out.", default=False)
+IGNORED = Parameter("include_ignored", flag(), "Also what .gitignore and the like leave out.", default=False)
 
 
 def _overview(session: Session, given: Given) -> Reply:
@@ -152,15 +152,15 @@ def _status(session: Session, given: Given) -> Reply:  # noqa: ARG001 - every to
 TOOLS = (
     Tool(
         "get_overview",
-        "Size, encoding, line count and outline (functions, classes, headings, keys with their line ranges) of one "
-        "file, without its content. Use it first on a large or unknown file, then read the lines you need. With "
-        "changed_lines from a diff, says which symbols were touched.",
+        "Size, encoding, line count and outline (functions, classes, headings, keys with their line ranges) of "
+        "one file. Use it first on a large or unknown file, then read the lines you need. With changed_lines of "
+        "a diff, says which symbols were touched.",
         (
             FILE,
             Parameter(
                 "changed_lines",
                 line_ranges(),
-                'Line ranges of a diff: [first, last] or [first, last, "added"|"modified"|"removed"].',
+                'Ranges of a diff: [first, last] or [first, last, "added"|"modified"|"removed"].',
                 None,
             ),
             CURSOR,
@@ -170,18 +170,18 @@ TOOLS = (
     ),
     Tool(
         "read_content",
-        "Lines of a file of any size, numbered, tabs and blanks verbatim, with the file's hash. Jumps to any line of "
-        "a multi-GB file at once; mode tail gives the last lines of a log, semantic the whole function or class "
-        "around offset. Goes on with the next offset it names.",
+        "Lines of a file of any size, numbered, verbatim, with the file's hash. Jumps to any line of a multi-GB "
+        "file at once; mode tail gives the last lines of a log, semantic the whole function or class around "
+        "offset. Names the offset that goes on.",
         (
             FILE,
-            Parameter("offset", whole(1), "First line, counted from 1.", 1),
+            Parameter("offset", whole(1), "First line, from 1.", 1),
             Parameter("limit", whole(1), "Lines to return.", 100),
-            Parameter("pattern", text(), "Read around the first line with this text, instead of offset.", None),
+            Parameter("pattern", text(), "Instead of offset: around the first line with this text.", None),
             Parameter(
                 "mode",
                 choice("lines", "semantic", "tail", "head"),
-                "lines: from offset; semantic: the symbol around it; tail: the last lines; head: the first.",
+                "lines: from offset; semantic: the symbol around it.",
                 "lines",
             ),
         ),
@@ -194,8 +194,8 @@ TOOLS = (
         "Where there is none, or no known language, a window of lines around it.",
         (
             FILE,
-            Parameter("line", whole(1), "A line inside it, counted from 1."),
-            Parameter("depth", whole(1), "1: the innermost symbol; 2: the one around that; beyond: the outermost.", 1),
+            Parameter("line", whole(1), "A line inside it, from 1."),
+            Parameter("depth", whole(1), "1: the innermost symbol; 2: the one around that; and so on.", 1),
             Parameter("context_lines", whole(1), "Lines of the window where there is no symbol.", 40),
         ),
         _enclosing,
@@ -203,10 +203,10 @@ TOOLS = (
     ),
     Tool(
         "list_directory",
-        "Files (with size) and folders (with number of entries) of one folder, in path order; max_depth goes down "
-        "further. Ignored and hidden names are left out unless asked for. To find a file by name use find_files.",
+        "Files (with size) and folders (with number of entries) of one folder, in path order; max_depth goes "
+        "further down. To find a file by name use find_files.",
         (
-            Parameter("absolute_dir_path", text(), "The folder: an absolute path, or one as answers show it."),
+            Parameter("absolute_dir_path", text(), "Absolute, or as answers show it."),
             Parameter("max_depth", whole(1), "Levels to go down; 1 is the folder itself.", 1),
             Parameter("max_entries", whole(1), "Entries in a page; 200 unless set otherwise.", None),
             HIDDEN,
@@ -218,9 +218,8 @@ TOOLS = (
     ),
     Tool(
         "index_status",
-        "The folders being served and how far their index is: files indexed, pending and skipped with reasons, "
-        "symbols, size, freshness, problems. Searches are complete at any time; while files are pending they are "
-        "only slower.",
+        "The folders being served and how far their index is: files indexed, pending, skipped and why, "
+        "freshness, problems. Searches are complete at any time; while files are pending they are only slower.",
         (),
         _status,
         INDEX_STATUS,

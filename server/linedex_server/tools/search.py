@@ -189,30 +189,28 @@ def _find_files(session: Session, given: Given) -> Reply:
     return fitted(attempt, len(rest), session.page_characters)
 
 
-_PATTERN = Parameter("pattern", text(), "Text within one line, or a regular expression with regex.")
-_REGEX = Parameter("regex", flag(), r"pattern is a regular expression, as error.*timeout or \bfoo\(.", default=False)
+_PATTERN = Parameter("pattern", text(), "Text within one line; with regex, an expression.")
+_REGEX = Parameter("regex", flag(), r"pattern is a regular expression, as \bfoo\(.", default=False)
 _CASE = Parameter("case_sensitive", flag(), "Upper and lower case differ.", default=False)
 _WORD = Parameter("word", flag(), "Only whole words.", default=False)
 _INVERT = Parameter("invert", flag(), "Lines that do not match.", default=False)
-_CONTEXT = Parameter("context_lines", whole(0, MOST_CONTEXT), "Lines shown before and after each hit.", 2)
-_SCOPE = Parameter(
-    "absolute_dir_path", text(), "Only below this folder, or in this file; everywhere if left out.", None
-)
+_CONTEXT = Parameter("context_lines", whole(0, MOST_CONTEXT), "Lines around each hit.", 2)
+_SCOPE = Parameter("absolute_dir_path", text(), "Only below this folder, or in this file.", None)
 _FOUND = Parameter("max_results", whole(1, MOST_RESULTS), "Results in a page.", 50)
 _LANGUAGE = Parameter("language", text(), "Only files of this language, as python or c.", None)
 
 TOOLS = (
     Tool(
         "search_content",
-        "Lines of one file that hold a text or match a regular expression, with line numbers, context and the symbol "
-        "around them; any size, logs of many GB too. Without an exact hit, near lines are given and marked as near. "
-        "The last line says whether the answer is complete; with a cursor it goes on.",
+        "Lines of one file that hold a text or match a regular expression, with line numbers, context and the "
+        "symbol around them; any size, logs of many GB too. Without an exact hit, near lines are given and "
+        "marked. The last line says whether the answer is complete.",
         (
             FILE,
             _PATTERN,
             Parameter("max_results", whole(1, MOST_RESULTS), "Hits in a page.", 20),
             _CONTEXT,
-            Parameter("fuzzy", flag(), "With no exact hit, give near lines (ignored with regex).", default=True),
+            Parameter("fuzzy", flag(), "With no exact hit, give near lines.", default=True),
             _REGEX,
             _CASE,
             _WORD,
@@ -225,21 +223,19 @@ TOOLS = (
     ),
     Tool(
         "search_directory",
-        "Search a whole folder (index-backed grep): every line that holds a text or matches a regular expression, by "
-        "file. output_mode files or count is shorter for common words. The last line says how many files were "
-        "searched, skipped and why, and whether the answer is complete: then no hit proves absence.",
+        "Search a whole folder (index-backed grep): every line that holds a text or matches a regular "
+        "expression. output_mode files or count is shorter for common words. The last line says how many files "
+        "were searched or skipped and why, and whether that is complete: then no hit proves absence.",
         (
-            Parameter("absolute_dir_path", text(), "The folder: an absolute path, or one as answers show it."),
+            Parameter("absolute_dir_path", text(), "Absolute, or as answers show it."),
             _PATTERN,
-            Parameter(
-                "include_pattern", text(), "Only files whose name (or path, with a slash) matches this glob.", "*"
-            ),
-            Parameter("exclude_pattern", text(), "Leave out files that match this glob.", None),
+            Parameter("include_pattern", text(), "Glob of names or, with a slash, of paths.", "*"),
+            Parameter("exclude_pattern", text(), "Glob of files to leave out.", None),
             _LANGUAGE,
             Parameter(
                 "output_mode",
                 choice(*(str(mode) for mode in OutputMode)),
-                "matches: lines; files: only paths; count: matching lines for each file.",
+                "files: only paths; count: hits of each file.",
                 "matches",
             ),
             Parameter("max_results", whole(1, MOST_RESULTS), "Hits in a page; 100 unless set otherwise.", None),
@@ -258,8 +254,8 @@ TOOLS = (
     ),
     Tool(
         "find_symbol",
-        "Where a function, class, method, type or macro is defined, by name: exact, its start, a part, camel humps "
-        "(gTU for getTheUser) or Class.method; best first, with file, lines and signature. For uses of a name use "
+        "Where a function, class, method, type or macro is defined, by name: exact, its start, a part, camel "
+        "humps (gTU for getTheUser) or Class.method; best first, with signature. For uses of a name: "
         "search_directory with word.",
         (
             Parameter("name", text(), "The name, a part of it, or Class.method."),
@@ -274,8 +270,8 @@ TOOLS = (
     ),
     Tool(
         "find_files",
-        "Files by name or part of their path, best first; letters may be left out, as in a fuzzy file finder. For "
-        "what stands in files use search_directory.",
+        "Files by name or part of their path, best first; letters may be left out. For what stands in files use "
+        "search_directory.",
         (Parameter("name", text(), "Part of a name or path."), _SCOPE, _FOUND, HIDDEN, IGNORED, CURSOR),
         _find_files,
         FIND_FILES,

@@ -27,7 +27,7 @@ from linedex_server.tools.writing import (
 
 HELD_CHARACTERS = 16 << 20
 """Longest text of a session that is compared with the file line by line; a longer one is written as one piece."""
-SESSION_ID = Parameter("session_id", text(), "The id that begin_write_session answered.")
+SESSION_ID = Parameter("session_id", text(), "From begin_write_session.")
 
 
 def _begin(session: Session, given: Given) -> Reply:
@@ -126,9 +126,9 @@ def _fields(number: str, sentence: str) -> Fields:
 TOOLS = (
     Tool(
         "begin_write_session",
-        "Start writing a file in several calls, for text too long for one: then append_write_chunk for each part, and "
-        "commit_write_session. The file is untouched until the commit, which writes it in one step. Parameters are "
-        "those of write_full_text. It outlives restarts and ends after 24 hours without a call.",
+        "Write a file in several calls, for text too long for one: append_write_chunk for each part, then "
+        "commit_write_session, which writes it in one step. Parameters are those of write_full_text. It outlives "
+        "restarts and ends after 24 hours without a call.",
         (PATH, ENCODING, *STYLE, CREATE_DIRS, IF_EXISTS, BASE_HASH),
         _begin,
         SESSION,
@@ -137,8 +137,8 @@ TOOLS = (
     ),
     Tool(
         "append_write_chunk",
-        "Add the next part of the text to a write session. Parts are joined as they are. The answer counts chunks and "
-        "characters, so that a lost or doubled call shows.",
+        "Add the next part of the text to a write session. The answer counts chunks and characters, so that a "
+        "lost or doubled call shows.",
         (SESSION_ID, Parameter("content", text(), "The next part, as it is.")),
         _append,
         SESSION,
@@ -147,8 +147,8 @@ TOOLS = (
     ),
     Tool(
         "commit_write_session",
-        "Write the file that a session holds, in one step that revert_edit takes back. A second commit answers as the "
-        "first did; a refused one keeps the session.",
+        "Write the file that a session holds, in one step. A second commit answers as the first did; a refused "
+        "one keeps the session.",
         (SESSION_ID,),
         _commit,
         WRITTEN,

@@ -38,10 +38,10 @@ _FINAL_NEWLINE_KEPT = "only its final newline would differ; say final_newline=ad
 OCCURRENCES = Parameter(
     "expected_occurrences",
     or_null(whole(0)),
-    "Exactly how many places there must be; null: at least one, all are replaced; 0: none, else refused.",
+    "Places there must be; null: one or more, all replaced; 0: none.",
     1,
 )
-_OLD = Parameter("expected_old_text", text(), "What must stand there now, else the call is refused.", None)
+_OLD = Parameter("expected_old_text", text(), "What must stand there, else refused.", None)
 
 
 def _write_full_text(session: Session, given: Given) -> Reply:
@@ -177,9 +177,9 @@ def _changed(
 TOOLS = (
     Tool(
         "write_full_text",
-        "Write a whole file, new or existing, in one step. An existing file keeps its encoding, BOM, line ends and "
-        "final newline unless told otherwise. To change a part of a file, edit_content or apply_text_edits is shorter "
-        "and safer. Can be taken back with revert_edit.",
+        "Write a whole file, new or existing, in one step. An existing file keeps its encoding, BOM, line ends "
+        "and final newline unless told otherwise. For a part of a file edit_content or apply_text_edits is "
+        "shorter and safer.",
         (
             PATH,
             Parameter("content", text(), "The whole new text."),
@@ -196,20 +196,20 @@ TOOLS = (
     ),
     Tool(
         "apply_text_edits",
-        "Replace, insert or delete lines by number, several in one call, all or none. Numbers are those of the file "
-        "before the call, as read_content shows them. end_line = start_line - 1 inserts before start_line. Give "
-        "base_hash or expected_old_text so that lines which moved meanwhile are not hit.",
+        "Replace, insert or delete lines by number, several in one call, all or none. Numbers are those before "
+        "the call, as read_content shows them. end_line = start_line - 1 inserts before start_line. Give "
+        "base_hash or expected_old_text, so that lines which moved meanwhile are not hit.",
         (
             PATH,
             Parameter(
                 "edits",
                 records(
                     (
-                        Parameter("start_line", whole(1), "First line, counted from 1."),
+                        Parameter("start_line", whole(1), "First line, from 1."),
                         Parameter(
                             "end_line",
                             whole(0),
-                            "Last line, included; start_line if left out; start_line - 1 inserts before it.",
+                            "Last line, included; start_line if left out.",
                             None,
                         ),
                         Parameter("new_text", text(), 'The new lines; "" deletes.'),
@@ -217,7 +217,7 @@ TOOLS = (
                     ),
                     MOST_ITEMS,
                 ),
-                "The edits, in any order; they must not overlap.",
+                "They must not overlap.",
             ),
             ENCODING,
             *STYLE,
@@ -232,22 +232,22 @@ TOOLS = (
     Tool(
         "apply_text_spans",
         "Replace text by offsets, several in one call, all or none. Offsets count code points from 0 in the text "
-        "before the call, a line end as one, the BOM not at all. Prefer edit_content or apply_text_edits unless a "
-        "program computed the offsets.",
+        "before the call, a line end as one, the BOM not at all. Prefer edit_content or apply_text_edits unless "
+        "a program computed them.",
         (
             PATH,
             Parameter(
                 "spans",
                 records(
                     (
-                        Parameter("start_offset", whole(0), "First code point, counted from 0."),
-                        Parameter("end_offset", whole(0), "The one after the last; start_offset inserts."),
-                        Parameter("new_text", text(), "The text to put there."),
+                        Parameter("start_offset", whole(0), "From 0."),
+                        Parameter("end_offset", whole(0), "Excluded; start_offset inserts."),
+                        Parameter("new_text", text(), "New text."),
                         _OLD,
                     ),
                     MOST_ITEMS,
                 ),
-                "The spans, in any order; they must not overlap.",
+                "They must not overlap.",
             ),
             ENCODING,
             *STYLE,
@@ -262,12 +262,12 @@ TOOLS = (
     Tool(
         "replace_literal",
         "Replace a text by another, exactly as given: no patterns, escapes or tolerance, tabs and blanks count. "
-        "Refused unless it occurs expected_occurrences times; null replaces all places. A miss says what differs "
-        "at the nearest place. For a rename in one file.",
+        "Refused unless it occurs expected_occurrences times. A miss says what differs at the nearest place. For "
+        "a rename in one file.",
         (
             PATH,
-            Parameter("old_text", text(), "The text to replace; may be several lines."),
-            Parameter("new_text", text(), "The text to put there, literally."),
+            Parameter("old_text", text(), "May be several lines."),
+            Parameter("new_text", text(), "Literal."),
             ENCODING,
             OCCURRENCES,
             *STYLE,
@@ -281,13 +281,13 @@ TOOLS = (
     ),
     Tool(
         "replace_regex",
-        r"Replace matches of a regular expression (RE2; look-around and back-references too). ^ and $ match at every "
-        r"line. replacement takes \1, \g<name>, \g<0>, \n, \t and \\; $1 is text. Refused unless it matches "
-        r"expected_occurrences times; null replaces all.",
+        r"Replace matches of a regular expression (RE2; look-around and back-references too). ^ and $ match at "
+        r"every line. replacement takes \1, \g<name>, \g<0>, \n, \t and \\; $1 is text. Refused unless it matches "
+        r"expected_occurrences times.",
         (
             PATH,
-            Parameter("pattern", text(), "The regular expression."),
-            Parameter("replacement", text(), r"The new text; \1 or \g<name> stand for groups."),
+            Parameter("pattern", text(), "May span lines."),
+            Parameter("replacement", text(), "New text."),
             ENCODING,
             OCCURRENCES,
             Parameter("case_sensitive", flag(), "Upper and lower case differ.", default=True),
@@ -304,16 +304,16 @@ TOOLS = (
     Tool(
         "replace_block",
         "Replace what stands between a start marker and the next end marker, as a generated section between two "
-        "comments. Markers are literal. mode between keeps them, inclusive replaces them too. Refused where a marker "
-        "is missing or blocks nest.",
+        "comments. Markers are literal; mode inclusive replaces them too. Refused where a marker is missing or "
+        "blocks nest.",
         (
             PATH,
             Parameter("start_marker", text(), "Text that begins the block."),
             Parameter("end_marker", text(), "Text that ends it."),
             Parameter("replacement", text(), "The new text."),
             ENCODING,
-            Parameter("occurrence", whole(1), "Which block, counted from 1.", 1),
-            Parameter("mode", choice("between", "inclusive"), "between keeps the markers.", "between"),
+            Parameter("occurrence", whole(1), "Which block, from 1.", 1),
+            Parameter("mode", choice("between", "inclusive"), "Whether the markers stay.", "between"),
             *STYLE,
             BASE_HASH,
         ),

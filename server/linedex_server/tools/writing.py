@@ -10,20 +10,16 @@ from linedex_server.render.fields import Fields
 from linedex_server.tools.parameters import Given, Parameter, choice, flag, text
 from linedex_server.tools.tool import Reply, Session
 
-PATH = Parameter("path", text(), "The file: an absolute path, or a path as answers show it.")
-BASE_HASH = Parameter(
-    "base_hash", text(), "The file's hash from a read or a write: refused if the file has changed since.", None
-)
-ENCODING = Parameter("encoding", text(), "preserve, or the encoding to convert the file to.", "preserve")
+PATH = Parameter("path", text(), "Absolute, or as answers show it.")
+BASE_HASH = Parameter("base_hash", text(), "Hash from a read or write; refused if the file has changed since.", None)
+ENCODING = Parameter("encoding", text(), "Or an encoding to convert the file to.", "preserve")
 STYLE = (
-    Parameter("bom", text(), "preserve, add or remove.", "preserve"),
-    Parameter("newline", text(), "preserve, lf, crlf or cr.", "preserve"),
-    Parameter("final_newline", text(), "preserve, add or remove.", "preserve"),
+    Parameter("bom", text(), "Or add, remove.", "preserve"),
+    Parameter("newline", text(), "Or lf, crlf, cr.", "preserve"),
+    Parameter("final_newline", text(), "Or add, remove.", "preserve"),
 )
-CREATE_DIRS = Parameter("create_dirs", flag(), "Make missing folders above a new file.", default=True)
-IF_EXISTS = Parameter(
-    "if_exists", choice("overwrite", "error", "skip"), "What to do when there is such a file already.", "overwrite"
-)
+CREATE_DIRS = Parameter("create_dirs", flag(), "Make missing folders.", default=True)
+IF_EXISTS = Parameter("if_exists", choice("overwrite", "error", "skip"), "If there is such a file.", "overwrite")
 
 
 def style_of(given: Given) -> Style:
