@@ -404,6 +404,9 @@ class IndexStatus:
         writer: whether this process is the one that writes the index.
         freshness: how changes are noticed (`stat at each query`).
         problems: sentences on what is wrong, for a person to act on.
+        checkpoints: stretches of large files, some 64 MiB each, whose bytes are compared with what was indexed.
+        checkpoints_verified: of these, compared since their file was last seen to change.
+        checkpoint_mismatches: of those compared since this process began, not as indexed, and read anew since.
     """
 
     root: str
@@ -423,3 +426,6 @@ class IndexStatus:
     writer: bool
     freshness: str
     problems: tuple[str, ...] = ()
+    checkpoints: int = 0
+    checkpoints_verified: int = 0
+    checkpoint_mismatches: int = 0

@@ -28,6 +28,12 @@ class Limits:
     commit_bytes: int = 64 << 20
     """Text whose results are committed in one transaction."""
     commit_seconds: float = 2.0
+    checkpoint_bytes: int = 64 << 20
+    """A large file has a checksum for each so many of its bytes."""
+    checkpoint_seconds: float = 1.0
+    """When nothing else is to do, one of them is verified as often ..."""
+    recheck_seconds: float = 600.0
+    """... but each at most as often as this while its file keeps changing."""
     analyse_seconds: float = 120.0
     """Time a worker may take over one batch of files or one range of a large one."""
 

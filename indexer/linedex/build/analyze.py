@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from linedex.build.decoded_ranges import DecodedPart, read_decoded
 from linedex.content import languages
+from linedex.content.checksums import Checksum, checksums
 from linedex.content.folding import fold, utf8_text
 from linedex.content.grams import (
     BLOCK_GRAM,
@@ -122,6 +123,7 @@ class ReadRange:
         limits: sizes.
         log: how its lines are read if it is a log.
         before: what the lines before it leave and whether its first line began there, where that is known.
+        summed: byte before which the checksums are known already.
         decoded: where its text begins to be decoded, if the file is compressed; then offsets are those of the text.
     """
 
@@ -137,6 +139,7 @@ class ReadRange:
     limits: Limits
     log: LogReading | None = None
     before: tuple[Carry, bool] | None = None
+    summed: int = 0
     decoded: DecodedPart | None = None
 
     @property
@@ -167,12 +170,13 @@ class ReadRange:
 class RangeRead:
     """The blocks of a range, None when the file has changed meanwhile.
 
-    `whole` is a packed column or None, `log` its parts if the file is a log.
+    `whole` is a packed column or None, `log` its parts if the file is a log, `sums` the checksums of its bytes.
     """
 
     blocks: BlockColumns | None
     whole: Bits | None
     log: LogRange | None = None
+    sums: tuple[Checksum, ...] = ()
 
 
 def read_files(job: ReadFiles) -> FilesRead:
@@ -357,7 +361,8 @@ def blocks_of(job: ReadRange, data: bytes, beyond: bytes, lead: bytes = b"") -> 
         np.arange(len(starts)) == (0 if job.fresh else -1),
     )
     log = None if job.log is None else log_range(job, job.log, data, starts, beyond, lead)
-    return RangeRead(blocks, None if seen is None else np.packbits(seen), log)
+    sums = checksums(data, job.start, job.summed, job.limits.checkpoint_bytes)
+    return RangeRead(blocks, None if seen is None else np.packbits(seen), log, sums)
 
 
 def log_range(

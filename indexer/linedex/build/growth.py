@@ -10,7 +10,7 @@ the old ones are not those that were read, the file is refused, and read anew as
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -27,8 +27,10 @@ from linedex.build.analyze import (
     log_range,
     read_range,
 )
+from linedex.build.checkpoints import Stopped, first_changed
 from linedex.build.inline import InlinePool
 from linedex.build.log_pass import LogPass, take_range
+from linedex.build.rewinding import rewound
 from linedex.build.site import Site
 from linedex.build.workers import Failure, Pool
 from linedex.content.lines import LineEnds, cut_ranges
@@ -39,9 +41,9 @@ from linedex.files import text_format
 from linedex.files.compressed.codec import is_named_compressed
 from linedex.files.roots import Root
 from linedex.model import Change, FileId, FileState, Fingerprint, LineCount, RelPath, TextFormat
+from linedex.store import checkpoints, logs
 from linedex.store import files as file_rows
-from linedex.store import logs
-from linedex.store.blocks import BlockEditor, Replacement, Resumption, joined, resumption
+from linedex.store.blocks import BlockEditor, BlockRun, Replacement, Resumption, joined, resumption
 from linedex.store.catalogue import Catalogue
 from linedex.store.files import TextFacts
 from linedex.store.signatures import ColumnWriter, take_column
@@ -58,18 +60,18 @@ class Refused(Exception):
 
 
 def may_have_grown(catalogue: Catalogue, file: int, now: Fingerprint, large_file: int) -> bool:
-    """Say whether a file that the index knows by its blocks may have become longer and nothing else, by its stat."""
+    """Say whether a file that the index knows by its blocks may hold all that it held, by its stat."""
     place = catalogue.place(FileId(file))
     if place < 0 or catalogue.facts["state"][place] != FileState.INDEXED:
         return False
     known = catalogue.fingerprint(place)
     if is_named_compressed(catalogue.path(place)):
         return False  # behind an appended member no seek point may be trusted
-    return known.size > large_file and now.inode == known.inode and now.size > known.size
+    return known.size > large_file and now.inode == known.inode and now.size >= known.size
 
 
 class GrowthPhase:
-    """Takes in what large files of one root have grown by."""
+    """Takes in what large files of one root have grown by, and what was changed behind a byte of them."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -81,11 +83,23 @@ class GrowthPhase:
         for file in grown:
             try:
                 catalogue = self._take_in(catalogue, FileId(file))
+            except Stopped:
+                break
             except (Refused, OSError, LinedexError):
                 refused.append(file)
         return catalogue, refused
 
-    def _take_in(self, catalogue: Catalogue, file: FileId) -> Catalogue:
+    def reread(self, catalogue: Catalogue, file: FileId, start: int) -> Catalogue:
+        """Read a file anew from near byte `start` on; what stands before is kept. Return the catalogue afterwards.
+
+        Raises:
+            Refused: it is to be read anew as a whole.
+            LinedexError: it cannot be opened.
+            OSError: it cannot be read.
+        """
+        return self._take_in(catalogue, file, start)
+
+    def _take_in(self, catalogue: Catalogue, file: FileId, doubted: int | None = None) -> Catalogue:
         place = catalogue.place(file)
         if place < 0:
             return catalogue
@@ -93,12 +107,32 @@ class GrowthPhase:
         descriptor = self._root.open(path)
         try:
             mark, seen = fingerprints.settled(descriptor)
+            if doubted is None and mark.size == catalogue.facts["size"][place]:
+                doubted = first_changed(self._site, descriptor, file)
+                if doubted is None:
+                    return self._kept(catalogue, file, mark, seen)
             while not self._site.stop.is_set():
-                catalogue, end = _Step(self._site, descriptor, path, file, mark, seen).run(catalogue)
+                step = _Step(self._site, descriptor, path, file, mark, seen)
+                catalogue, end = step.run(catalogue, doubted)
+                doubted = None
                 if end == mark.size:
                     break
         finally:
             os.close(descriptor)
+        return catalogue
+
+    def _kept(self, catalogue: Catalogue, file: FileId, mark: Fingerprint, seen: int) -> Catalogue:
+        """Store that a file was touched and holds what it held; return the catalogue afterwards."""
+        db = self._site.sidecar.write
+        old = file_rows.stored_text(db, file)
+        if old is None or mark.head != old.fingerprint.head:
+            raise Refused
+        facts = replace(old, fingerprint=mark, seen_ns=seen, outlined=has_outline(old.language))
+        with self._site.sidecar.transaction():
+            changed = file_rows.set_text(db, catalogue, [facts])
+            checkpoints.set_all_checked(db, file, seen)
+        catalogue = catalogue.with_facts(changed)
+        self._site.publish(catalogue)
         return catalogue
 
 
@@ -114,21 +148,26 @@ class _Step:
         self._seen = seen
         self._kept = (0, b"")
 
-    def run(self, catalogue: Catalogue) -> tuple[Catalogue, int]:
+    def run(self, catalogue: Catalogue, doubted: int | None = None) -> tuple[Catalogue, int]:
         """Take the step; return the catalogue afterwards and the byte up to which the file is known.
+
+        From byte `doubted` on nothing that is stored is believed.
 
         Raises:
             Refused: the file did not only grow.
         """
         limits, db = self._site.limits, self._site.sidecar.write
         old = file_rows.stored_text(db, self._file)
+        editor = BlockEditor(db, self._file, sparse=BLOCK_SPARSE)
+        runs: Sequence[BlockRun] = editor.runs
+        if old is not None and doubted is not None:
+            old, runs = rewound(old, runs, doubted, self._read)
         if old is None or fingerprints.change(old.fingerprint, self._mark, self._read) is not Change.APPENDED:
             raise Refused
-        editor = BlockEditor(db, self._file, sparse=BLOCK_SPARSE)
-        if not editor.runs:
+        if not runs:
             raise Refused
         size = old.fingerprint.size
-        resumed = resumption(editor.runs, size, limits.block_slack + OVERLAP)
+        resumed = resumption(runs, size, limits.block_slack + OVERLAP)
         self._keep(resumed.start)
         ranges, spelling = self._ranges(size, old.format, resumed)
         end = ranges[-1][1]
@@ -140,6 +179,7 @@ class _Step:
             ReadRange(
                 *(self._site.root, self._file, self._path, facts.fingerprint, spelling, low, high),
                 *(low > resumed.start or low == resumed.begun, wanted, limits, reading),
+                summed=size,
             )
             for low, high in ranges
         ]
@@ -154,6 +194,9 @@ class _Step:
         with self._site.sidecar.transaction():
             editor.replace(Replacement(resumed.block, last, blocks, growing=True))
             editor.save()
+            checkpoints.cut(db, self._file, size)
+            sums = [one for part in read for one in part.sums]
+            checkpoints.add(db, self._file, sums, limits.checkpoint_bytes, self._seen)
             if log is None:
                 logs.forget(db, self._file)
             else:

@@ -173,6 +173,7 @@ class Keeper:
             return status_of(
                 *(self._root, catalogue, self._progress, db, self._sidecar, self.freshness.words, problems),
                 waiting=not self._idle.is_set(),
+                mismatches=self._builder.mismatches if self._builder is not None else 0,
             )
 
     def skipped(self) -> Iterator[tuple[RelPath, str]]:
@@ -259,8 +260,12 @@ class Keeper:
         if not self._loose:
             self.freshness.begin()
         while not self._closing.is_set():
-            while not self._wake.wait(_UNUSED_SECONDS):
-                self._give_back()
+            pause = self._limits.checkpoint_seconds
+            while not self._wake.wait(pause):
+                verified = self._verify_checkpoint()
+                if not verified and pause == _UNUSED_SECONDS:
+                    self._give_back()
+                pause = self._limits.checkpoint_seconds if verified else _UNUSED_SECONDS
             if self._closing.is_set():
                 return
             self._wake.clear()
@@ -277,6 +282,18 @@ class Keeper:
             elif took > _LONG_SECONDS:
                 # a large file that grows all the time shall not keep a core busy for good
                 self._closing.wait(min(took, _REST_SECONDS))
+
+    def _verify_checkpoint(self) -> bool:
+        """Read one checkpoint of a large file again; return whether one was due."""
+        if self._builder is None or self._sidecar.problem:
+            return False
+        try:
+            return self._builder.verify_next(self._catalogue) is not None
+        except apsw.Error as error:
+            if not unusable(error):
+                raise
+            self.lost(error)
+            return False
 
     def _give_back(self) -> None:
         """Give back the memory of questions that were asked a while ago."""

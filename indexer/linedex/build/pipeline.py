@@ -23,6 +23,7 @@ from linedex.build.splicing import Edit, take_in
 from linedex.build.symbol_phase import SymbolPhase
 from linedex.build.sync import Difference, difference, named_difference
 from linedex.build.text_phase import TextPhase
+from linedex.build.verification import Verification
 from linedex.errors import LinedexError
 from linedex.files.fingerprint import suspects
 from linedex.files.ignore import WalkSettings
@@ -73,6 +74,7 @@ class Builder:
         self._limits = limits
         self._publish = publish
         self._stop = threading.Event()
+        self._verification = Verification(self._site(0))
 
     def stop(self) -> None:
         """Ask a running build to end at the next committed batch; later builds end at once."""
@@ -86,6 +88,7 @@ class Builder:
             walk: whether to look at the whole root first; a loose index only reads what was named.
             nice: how much the workers yield to other processes, 0 to 19.
         """
+        self._verification.begin()
         catalogue = self._build_once(catalogue, walk=walk, nice=nice)
         if not self._stop.is_set() and _just_changed(catalogue) and not self._stop.wait(_TICK_SECONDS):
             # a file written in the clock tick of its reading would be read by every query until it is read again
@@ -98,6 +101,15 @@ class Builder:
             return take_in(self._site(0), catalogue, edit)
         except (OSError, LinedexError):
             return None
+
+    def verify_next(self, catalogue: Catalogue) -> Catalogue | None:
+        """Read one checkpoint of a large file again; return the catalogue afterwards, None when none is due."""
+        return self._verification.verify_next(catalogue)
+
+    @property
+    def mismatches(self) -> int:
+        """Checkpoints that were found changed without the file's stat having told it."""
+        return self._verification.mismatches
 
     def _site(self, nice: int) -> Site:
         return Site(
@@ -167,7 +179,7 @@ class Builder:
     def _learn(self, catalogue: Catalogue, found: Difference, moves: Moves = _UNMOVED) -> tuple[Catalogue, _Changed]:
         """Store a difference in bounded transactions: what is gone, moved or changed first, then what is new.
 
-        Files that may have grown keep what is stored of them, and are returned beside the catalogue.
+        Large files that may hold all that they held keep what is stored of them, and are returned beside the catalogue.
         """
         folders = found.folders
         limit = self._limits.large_file

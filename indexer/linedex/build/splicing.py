@@ -32,8 +32,8 @@ from linedex.files import fingerprint as fingerprints
 from linedex.files import text_format
 from linedex.files.roots import Root
 from linedex.model import Change, Fingerprint, LineCount, RelPath, TextFormat
+from linedex.store import checkpoints, logs
 from linedex.store import files as file_rows
-from linedex.store import logs
 from linedex.store.blocks import BlockColumns, BlockEditor, BlockRun, Flags, Replacement, joined
 from linedex.store.catalogue import Catalogue
 from linedex.store.files import TextFacts
@@ -142,6 +142,7 @@ class _Splicing:
             moved = sum(editor.replace(change) for change in reversed(changes))
             editor.save()
             logs.forget(db, file)
+            checkpoints.splice(db, file, self._edit.splices, facts.seen_ns)
             lines = facts.lines + moved
             if changes[-1].growing:
                 lines = _last_line(editor.runs[-1], changes[-1].blocks)

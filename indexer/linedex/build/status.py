@@ -11,8 +11,8 @@ from linedex.answers import IndexStatus, Phase, PhaseProgress
 from linedex.build.progress import Progress
 from linedex.files.roots import Root
 from linedex.model import FileState
+from linedex.store import checkpoints, signatures, symbols
 from linedex.store import files as file_rows
-from linedex.store import signatures, symbols
 from linedex.store.catalogue import Catalogue
 from linedex.store.database import Sidecar
 
@@ -27,6 +27,7 @@ def status_of(
     problems: tuple[str, ...],
     *,
     waiting: bool,
+    mismatches: int = 0,
 ) -> IndexStatus:
     """Return the state of an index.
 
@@ -39,6 +40,7 @@ def status_of(
         freshness: how changes are noticed.
         problems: what is wrong.
         waiting: whether a build has been asked for and is not done.
+        mismatches: checkpoints of large files that were found changed.
     """
     phase, phases = progress.snapshot()
     stored = file_rows.phase_seconds(db) if db is not None else {}
@@ -58,6 +60,7 @@ def status_of(
         if state == FileState.SKIPPED:
             reason = note.partition(":")[0] if not note.startswith("not outlined:") else _kind_of(note)
             symbol_skipped[reason] = symbol_skipped.get(reason, 0) + count
+    verified, of_large = checkpoints.counts(db) if db is not None else (0, 0)
     return IndexStatus(
         root=os.fsdecode(root.path),
         phase=phase,
@@ -76,6 +79,9 @@ def status_of(
         writer=sidecar.writer,
         freshness=freshness,
         problems=problems,
+        checkpoints=of_large,
+        checkpoints_verified=verified,
+        checkpoint_mismatches=mismatches,
     )
 
 

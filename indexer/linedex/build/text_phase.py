@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+import apsw
 import numpy as np
 
 from linedex.answers import Phase
@@ -36,7 +37,7 @@ from linedex.build.workers import Failure, Pool
 from linedex.content.grams import Bits
 from linedex.files.compressed.decoding import Survey
 from linedex.model import FileId, FileState, Fingerprint, RelPath, SkipReason, TextFormat
-from linedex.store import decodings, logs
+from linedex.store import checkpoints, decodings, logs
 from linedex.store import files as file_rows
 from linedex.store.blocks import BlockWriter
 from linedex.store.catalogue import Catalogue
@@ -61,6 +62,7 @@ class _Batch:
 class _Large:
     """A large file on its way through the workers: its blocks, and the ranges that came out of order."""
 
+    facts: TextFacts
     blocks: BlockWriter
     log: LogPass | None
     jobs: list[ReadRange]
@@ -72,7 +74,11 @@ class _Large:
     def job(self, number: int) -> ReadRange:
         """Return the job of a range; the seek point of one in a compressed file is looked up when it is needed."""
         job = self.jobs[number]
-        return job if self.decoded is None else replace(job, decoded=self.decoded.part(job.lead))
+        if self.decoded is None:
+            return job
+        part = self.decoded.part(job.lead)
+        # checkpoints are compared with the bytes of the file, which are not those of the text
+        return replace(job, decoded=part, summed=part.size)
 
 
 class TextPhase:
@@ -242,7 +248,7 @@ class TextPhase:
         size = plan.facts.fingerprint.size if survey is None else survey.decoding.size
         jobs = [self._range_job(plan, start, end, whole=size <= WHOLE_LIMIT) for start, end in plan.ranges]
         log = None if plan.log is None else LogPass(db, file, plan.log, self._site.limits.log_part_bytes)
-        going = _Large(BlockWriter(db, file, sparse=BLOCK_SPARSE), log, jobs)
+        going = _Large(plan.facts, BlockWriter(db, file, sparse=BLOCK_SPARSE), log, jobs)
         numbers = {start: number for number, (start, _) in enumerate(plan.ranges)}
         if survey is not None:
             mark = plan.facts.fingerprint
@@ -255,8 +261,8 @@ class TextPhase:
                 return
             going.early[numbers[job.start]] = outcome
             # runs are committed as they fill, so that no transaction grows with the file
-            with self._site.sidecar.transaction():
-                steady = self._drain(going)
+            with self._site.sidecar.transaction() as db:
+                steady = self._drain(db, going)
             if not steady:
                 self._forget(file)
                 return
@@ -293,12 +299,13 @@ class TextPhase:
             )
         )
 
-    @staticmethod
-    def _drain(going: _Large) -> bool:
+    def _drain(self, db: apsw.Connection, going: _Large) -> bool:
         """Store the ranges whose turn it is; return False when the file has changed meanwhile."""
         while (ready := going.early.pop(going.next_range, None)) is not None:
             assert ready.blocks is not None
             going.blocks.add(ready.blocks)
+            step, seen = self._site.limits.checkpoint_bytes, going.facts.seen_ns
+            checkpoints.add(db, going.facts.file, ready.sums, step, seen)
             if ready.whole is not None:
                 going.whole = ready.whole if going.whole is None else going.whole | ready.whole
             if going.log is not None and not take_range(going.log, going.job(going.next_range), ready):

@@ -47,12 +47,15 @@ size of the text, damage, and its seek points, 18 bytes each, packed. `seek_wind
 gzip point needs, 32 of them packed in a row: 1.1 % of the text at a point a mebibyte. The file's row is of the
 compressed bytes; its blocks, lines and signatures are of the text.
 
+`checkpoints` holds a CRC-32 for each 64 MiB of a large file, and when those bytes were last read and found so: what
+head and tail cannot tell of a file that grew is noticed by reading them again (`store/checkpoints.py`).
+
 `phases` remembers what a build has finished, so that an interrupted one goes on.
 
 Versions
 --------
 FORMAT_VERSION: the tables changed. 1: the first. 2: `block_runs` instead of one group of blocks a row.
-3: the four tables of logs, the two of compressed files.
+3: the four tables of logs, the two of compressed files. 4: `checkpoints`.
 FEATURE_VERSION: what is stored in them changed, rebuilding needed. 1: the first.
 Either of them, another folding (Unicode tables) or another gram hash makes a sidecar old. An old or damaged sidecar
 is deleted and built anew, by the one process that holds its lock; meanwhile queries scan.
@@ -63,7 +66,7 @@ from __future__ import annotations
 from linedex.content.folding import FOLDING_VERSION
 from linedex.content.grams import GRAM_VERSION
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 FEATURE_VERSION = 1
 APPLICATION_ID = 0x6C646578  # "ldex"
 PAGE_SIZE = 8192
@@ -107,6 +110,9 @@ CREATE TABLE block_runs(
   place INTEGER NOT NULL, starts BLOB NOT NULL, lines BLOB NOT NULL, continues BLOB NOT NULL, ranges BLOB NOT NULL,
   UNIQUE(file, first));
 CREATE TABLE group_rows(key INTEGER PRIMARY KEY, bits BLOB NOT NULL);
+CREATE TABLE checkpoints(
+  file INTEGER NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL, crc INTEGER, checked_ns INTEGER NOT NULL,
+  PRIMARY KEY(file, start)) WITHOUT ROWID;
 
 CREATE TABLE decodings(
   file INTEGER PRIMARY KEY, codec TEXT NOT NULL, way TEXT NOT NULL, size INTEGER NOT NULL, damage TEXT NOT NULL,

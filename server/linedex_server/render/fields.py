@@ -243,6 +243,9 @@ def status_fields(statuses: Sequence[IndexStatus], *, state_dir: str, version: s
                 "signature_bytes": status.signature_bytes,
                 "writer": status.writer,
                 "freshness": status.freshness,
+                "checkpoints": status.checkpoints,
+                "checkpoints_verified": status.checkpoints_verified,
+                "checkpoint_mismatches": status.checkpoint_mismatches,
                 "problems": list(status.problems),
             }
             for status in statuses

@@ -183,6 +183,9 @@ INDEX_STATUS = _record(
                     "signature_bytes": _WHOLE,
                     "writer": _FLAG,
                     "freshness": _TEXT,
+                    "checkpoints": _WHOLE,
+                    "checkpoints_verified": _WHOLE,
+                    "checkpoint_mismatches": _WHOLE,
                     "problems": _listed(_TEXT),
                 }
             )

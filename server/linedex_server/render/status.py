@@ -40,6 +40,13 @@ def status_lines(status: IndexStatus) -> list[str]:
     writer = "this process writes it" if status.writer else "this process only reads it"
     lines.append(f"  sidecar {size(status.sidecar_bytes)}, signatures {size(status.signature_bytes)}; {writer}")
     lines.append(f"  freshness: {status.freshness}")
+    verified, of_large = status.checkpoints_verified, status.checkpoints
+    checked = [f"checkpoints verified: {verified:,} of {of_large:,}"] if verified < of_large else []
+    if wrong := status.checkpoint_mismatches:
+        checked.append(
+            f"{counted(wrong, 'checkpoint')} had changed unseen and {'was' if wrong == 1 else 'were'} read anew"
+        )
+    lines += [f"  {'; '.join(checked)}"] if checked else []
     lines.extend(f"  problem: {' '.join(problem.split())}" for problem in status.problems[:MOST_PROBLEMS])
     if len(status.problems) > MOST_PROBLEMS:
         lines.append(f"  and {counted(len(status.problems) - MOST_PROBLEMS, 'problem')} more")
