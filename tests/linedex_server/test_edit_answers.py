@@ -78,3 +78,15 @@ def test_an_expected_text_of_an_insertion_is_refused_with_the_reason(desk: Desk)
     (desk.root / "a.txt").write_bytes(b"abc\n")
     span = {"start_offset": 1, "end_offset": 1, "new_text": "x", "expected_old_text": "b"}
     assert "replaces nothing" in str(desk.refused("apply_text_spans", path="a.txt", spans=[span]))
+
+
+def test_a_path_that_names_a_folder_makes_no_file(desk: Desk) -> None:
+    assert "ends with a slash" in str(desk.refused("write_full_text", path="new/", content="x"))
+    assert str(desk.refused("write_full_text", path=".", content="x")) == "`.` is a folder, not a file."
+    assert list(desk.root.iterdir()) == []
+
+
+def test_a_name_that_is_too_long_is_refused_as_such(desk: Desk) -> None:
+    refusal = desk.refused("write_full_text", path="x" * 300, content="x")
+    assert "longer name than the file system takes" in str(refusal)
+    assert "permissions" not in refusal.hint

@@ -226,7 +226,7 @@ def kind_of(mode: int) -> str:
 
 def _no_regular_file(path: RelPath, kind: str) -> NotAFile:
     hint = "List it instead." if kind == "a folder" else "Only regular files are opened."
-    return NotAFile(f"`{names.display(path)}` is {kind}, not a file.", hint)
+    return NotAFile(f"`{names.display(path) or '.'}` is {kind}, not a file.", hint)
 
 
 def _left(path: RelPath) -> OutsideRoots:
@@ -242,6 +242,8 @@ def _refusal(error: OSError, path: RelPath) -> LinedexError:
             return _left(path)
         case errno.EWOULDBLOCK:
             return Unreadable(f"`{shown}` is held by another process under a lease.", "Try again in a moment.")
+        case errno.ENAMETOOLONG:
+            return Unreadable(f"`{shown}` has a longer name than the file system takes.", "Shorten it.")
         case _:
             return Unreadable(f"`{shown}` cannot be read: {error.strerror}.", "Check its permissions.")
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from linedex.errors import LinedexError, NotFound
+from linedex.errors import BadArgument, LinedexError, NotFound
 from linedex.files import fingerprint as fingerprints
 from linedex.files.names import display
 from linedex.files.roots import Place
@@ -131,9 +131,12 @@ class Editor:
             must_exist: whether a missing file is refused.
 
         Raises:
+            BadArgument: the path of a file that may be new names a folder.
             OwnState: it lies in linedex's own state folder.
             LinedexError: as `Workspace.place`.
         """
+        if path.endswith("/") and not must_exist:
+            raise BadArgument(f"`{path}` ends with a slash, so it names a folder.", "Name the file in it.")
         place = self._workspace.place(path, must_exist=must_exist)
         own = os.fsencode(os.path.realpath(self._workspace.settings.state_dir))
         if place.absolute == own or place.absolute.startswith(own + b"/"):

@@ -27,7 +27,7 @@ PREVIEW_LINES = 400
 """Lines of the diffs of a preview, all files together."""
 CHANGE = (
     Parameter("search", text(), "Text as the file has it, without line numbers."),
-    Parameter("replace", text(), 'Literal; "" deletes.'),
+    Parameter("replace", text(), 'New text, literal; "" deletes.'),
     Parameter("fuzzy", flag(), "For this change.", None),
     Parameter("replace_all", flag(), "Every exact place.", default=False),
     Parameter("line", whole(1), "A line of the place that is meant.", None),
@@ -203,7 +203,7 @@ TOOLS = (
                 "May be left out if every change has a path.",
                 None,
             ),
-            Parameter("changes", records(CHANGE, MOST_CHANGES), "They must not overlap."),
+            Parameter("changes", records(CHANGE, MOST_CHANGES), "What to replace; places must not overlap."),
             Parameter("fuzzy", flag(), "Tolerate blanks, indentation, empty lines and quotes.", default=True),
             Parameter("preview", flag(), "Only show the diff.", default=True),
             BASE_HASH,

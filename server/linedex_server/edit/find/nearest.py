@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from rapidfuzz import fuzz
 
+from linedex_server.edit.find.slips import BLANKS
+
 _WORDS = re.compile(rb"[\w\x80-\xff]{3,}")
 _COUNTED_WORDS = 64
 _SOUGHT_WORDS = 16
@@ -29,6 +31,8 @@ _COMPARED_CHARACTERS = 4_000
 _SPREAD = 3
 """Votes count for as many lines beside, since empty lines may be missing or extra."""
 _LEAST_SCORE = 50.0
+_UNINDENTED = 0.95
+"""What likeness without the blanks around lines counts, so that the same with them is nearer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +59,16 @@ def nearest(encoded: bytes, searched: Sequence[str], most: int = 3) -> tuple[Nea
         most: how many places to give.
     """
     starts = _line_starts(encoded)
-    wanted = "\n".join(searched)[:_COMPARED_CHARACTERS]
+    wanted, unindented = "\n".join(searched)[:_COMPARED_CHARACTERS], _unindented(searched)
     scored: list[Near] = []
     least = _LEAST_SCORE
     for line in _candidates(encoded, starts, searched):
         found = _lines(encoded, starts, line, len(searched))
-        score = fuzz.ratio("\n".join(found)[:_COMPARED_CHARACTERS], wanted, score_cutoff=least)
+        score = max(
+            fuzz.ratio("\n".join(found)[:_COMPARED_CHARACTERS], wanted, score_cutoff=least),
+            # short lines would differ in little else than their indentation
+            _UNINDENTED * fuzz.ratio(_unindented(found), unindented, score_cutoff=min(100.0, least / _UNINDENTED)),
+        )
         if len(searched) == 1 and score < least:
             # the search may be a part of a long line
             score = 0.9 * fuzz.partial_ratio(
@@ -73,6 +81,10 @@ def nearest(encoded: bytes, searched: Sequence[str], most: int = 3) -> tuple[Nea
         if len(scored) == most:
             least = scored[-1].score
     return tuple(scored)
+
+
+def _unindented(lines: Sequence[str]) -> str:
+    return "\n".join(line.strip(BLANKS) for line in lines)[:_COMPARED_CHARACTERS]
 
 
 def _apart(scored: list[Near], height: int) -> list[Near]:

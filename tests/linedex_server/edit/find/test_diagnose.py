@@ -129,3 +129,8 @@ def test_another_word_is_told_before_the_indentation_that_a_search_left_out() ->
     told = refusal("class A:\n    def f(self):\n        return sum(xs)\n", Wanted("return sum(ys)", "x"))
     assert "Nearest: line 3, differs in 'xs' at column 20 (search has 'ys')" in told
     assert "more" not in told
+
+
+def test_short_lines_are_near_whatever_their_indentation() -> None:
+    told = refusal("x = 1\n\t\t\tif a:\n\t\t\t\treturn 1\n", Wanted("    if a:\n        return 2", "x"))
+    assert "Nearest: line 3, differs in '1' at column 12 (search has '2')" in told
