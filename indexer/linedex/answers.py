@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from linedex.log_answers import LogFacts, TimeSpan
 from linedex.model import Column, LineCount, LineNumber, RelPath, Symbol, SymbolKind, TextFormat
 
 
@@ -189,21 +190,6 @@ class FileHits:
 
 
 @dataclass(frozen=True, slots=True)
-class TimeSpan:
-    """A range of time.
-
-    Attributes:
-        since: its first instant, in microseconds since 1970-01-01 UTC, or None.
-        until: the first instant after it, or None.
-        zone: name of the zone in which it was given, and in which stamps are read that name none.
-    """
-
-    since: int | None
-    until: int | None
-    zone: str
-
-
-@dataclass(frozen=True, slots=True)
 class SearchAnswer:
     """One page of a search, in path order.
 
@@ -283,6 +269,8 @@ class Overview:
     long_lines: int
     longest_line: int
     """Length of the longest line, in bytes of its text."""
+    log: LogFacts | None = None
+    """What it tells as a log, None when it is none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,8 +44,9 @@ from linedex.files.ignore import WalkSettings
 from linedex.files.own_state import without_own_state
 from linedex.files.roots import Root
 from linedex.limits import DEFAULT_LIMITS, Limits
+from linedex.log_answers import Patterns, PatternsRequest, Timeline, TimelineRequest
 from linedex.model import Fingerprint, RelPath, TextFormat
-from linedex.query import around, enclosing, listing, names, outline, paths, read
+from linedex.query import around, enclosing, listing, log_patterns, log_read, log_timeline, names, outline, paths, read
 from linedex.query.near_search import near_search
 from linedex.query.progress import Progress
 from linedex.query.search import search
@@ -324,8 +325,26 @@ class Index:
 
     def overview(self, path: RelPath) -> Overview:
         """Return what a person wants to know of a file before reading it."""
-        with self._source(path) as source:
-            return outline.overview(source, self._parse)
+        with self._keeper.reading() as db, self._source(path) as source:
+            return outline.overview(source, self._parse, db)
+
+    # logs
+
+    def timeline(self, request: TimelineRequest, progress: Progress | None = None) -> Timeline:
+        """Return counts over time of the logs in scope; see `query.log_timeline.log_timeline`."""
+        found = self._look(request.scope)
+        with self._keeper.reading() as db:
+            return log_timeline.log_timeline(self._root, found, request, self._limits, db, progress)
+
+    def patterns(self, request: PatternsRequest, progress: Progress | None = None) -> Patterns:
+        """Return the recurring messages of a log; see `query.log_patterns.log_patterns`."""
+        with self._keeper.reading() as db, self._source(request.scope) as source:
+            return log_patterns.log_patterns(source, request, db, progress)
+
+    def read_at(self, path: RelPath, at: str, count: int = 100) -> ReadAnswer:
+        """Return `count` lines of a log from a time on; see `query.log_read.read_at`."""
+        with self._keeper.reading() as db, self._source(path) as source:
+            return log_read.read_at(source, at, count, db)
 
     def listing(
         self,

@@ -14,6 +14,8 @@ import numpy as np
 
 from linedex.content.folding import lf_text
 from linedex.content.lines import LineEnds
+from linedex.content.logs.instants import NO_INSTANT
+from linedex.content.logs.levels import Level
 from linedex.content.logs.moments import TimeRange
 from linedex.content.logs.records import FILE_START
 from linedex.content.logs.selection import Selection
@@ -22,13 +24,13 @@ from linedex.content.logs.window import Flags, Window
 from linedex.content.logs.zones import zone_of
 from linedex.model import SkipReason
 from linedex.query.indexed_part import IndexedPart
-from linedex.query.log_view import LogView, completion_of, meeting, view_of
+from linedex.query.log_view import LogView, ToldLines, completion_of, meeting, told_lines, view_of
 from linedex.query.progress import Progress
 from linedex.query.surveys import OpenLog
 from linedex.query.windows import Stretch
 
 
-def by_number(span: TimeRange, text: bytes, first_line: int) -> Flags:
+def by_number(span: TimeRange, text: bytes, first_line: int) -> ToldLines:
     """Return which lines of a text are in a range that is given by line numbers alone."""
     numbers = np.arange(first_line, first_line + text.count(b"\n") + 1)
     chosen: Flags = np.ones(len(numbers), np.bool_)
@@ -36,24 +38,30 @@ def by_number(span: TimeRange, text: bytes, first_line: int) -> Flags:
         chosen &= numbers >= span.since_line
     if span.until_line is not None:
         chosen &= numbers < span.until_line
-    return chosen
+    return ToldLines(chosen, np.full(len(numbers), NO_INSTANT), np.full(len(numbers), Level.NONE, np.uint8))
 
 
 class ChosenLines:
     """Which lines of a text are asked for; found out at the first question."""
 
-    def __init__(self, first_line: int, find: Callable[[], Flags | None]) -> None:
-        """Take what finds out: a flag for each line from `first_line` on, None for no line at all."""
+    def __init__(self, first_line: int, find: Callable[[], ToldLines | None]) -> None:
+        """Take what tells of each line from `first_line` on, None for no line at all."""
         self._first = first_line
         self._find = find
-        self._flags: Flags | None = None
+        self._told: ToldLines | None = None
         self._asked = False
 
     def __contains__(self, line: int) -> bool:
         if not self._asked:
-            self._flags, self._asked = self._find(), True
+            self._told, self._asked = self._find(), True
         at = line - self._first
-        return self._flags is not None and at < len(self._flags) and bool(self._flags[at])
+        return self._told is not None and at < len(self._told.chosen) and bool(self._told.chosen[at])
+
+    def told(self, line: int) -> tuple[int, Level]:
+        """Return the instant and the level of the record of a line that is asked for."""
+        assert self._told is not None
+        at = line - self._first
+        return int(self._told.instants[at]), Level(int(self._told.levels[at]))
 
 
 class LargeChoice:
@@ -63,11 +71,14 @@ class LargeChoice:
         hopeless: whether it turned out that nothing in the file can be asked for.
     """
 
-    def __init__(self, log: OpenLog, view: LogView | None, selection: Selection, refuse: Callable[[], bool]) -> None:
+    def __init__(
+        self, log: OpenLog, view: LogView | None, selection: Selection, refuse: Callable[[], bool], *, timed: bool
+    ) -> None:
         self._log = log
         self._view = view
         self._selection = selection
         self._refuse = refuse
+        self._timed = timed
         self.hopeless = False
 
     def within(self, stretches: Iterator[Stretch]) -> Iterator[Stretch]:
@@ -80,8 +91,8 @@ class LargeChoice:
     def lines(self, start: int, text: bytes, first_line: int, end: int = -1) -> ChosenLines:
         """Return which lines of a text are asked for; see `LogView.lines_of`."""
 
-        def find() -> Flags | None:
-            if not self._selection.timed:
+        def find() -> ToldLines | None:
+            if not self._timed:
                 return by_number(self._selection.span, text, first_line)
             if self._refuse() or self._view is None:
                 self.hopeless = True
@@ -90,11 +101,11 @@ class LargeChoice:
 
         return ChosenLines(first_line, find)
 
-    def long_line(self, start: int, number: int) -> bool:
+    def long_line(self, start: int, number: int) -> ChosenLines:
         """Return whether a line that is too long to be held is asked for."""
         ends = LineEnds.of(self._log.spelling)
         head = lf_text(self._log.read(start, ahead_bytes(ends)), self._log.inside)
-        return number in self.lines(start, head, number)
+        return self.lines(start, head, number)
 
 
 class LogFilter:
@@ -105,10 +116,20 @@ class LogFilter:
         skip: counts a file that was left out, by the reason.
         deadline: `time.monotonic` at which to give up.
         progress: asked whether to go on.
+        timed: whether files without times are left out even if no time is asked for.
     """
 
-    def __init__(self, selection: Selection, skip: Callable[[str], None], deadline: float, progress: Progress) -> None:
+    def __init__(
+        self,
+        selection: Selection,
+        skip: Callable[[str], None],
+        deadline: float,
+        progress: Progress,
+        *,
+        timed: bool = False,
+    ) -> None:
         self.selection = selection
+        self._timed = timed or selection.timed
         self._skip = skip
         self._deadline = deadline
         self._progress = progress
@@ -116,8 +137,8 @@ class LogFilter:
     def small(self, log: OpenLog, text: bytes) -> ChosenLines:
         """Return which lines of a file that is held whole are asked for; `text` ends its lines by LF."""
 
-        def find() -> Flags | None:
-            if not self.selection.timed:
+        def find() -> ToldLines | None:
+            if not self._timed:
                 return by_number(self.selection.span, text, 1)
             rule = find_rule(log.read, log.size, log.spelling)
             reading = None if rule is None else LogReading(rule, zone_of(log.limits))
@@ -125,7 +146,7 @@ class LogFilter:
                 return None
             records = reading.records().read(Window(text), FILE_START)
             completion = completion_of(log, reading, records.carry.clock.last)
-            return self.selection.of(records, completion, 1)
+            return told_lines(records, completion, self.selection, 1)
 
         return ChosenLines(1, find)
 
@@ -137,8 +158,8 @@ class LogFilter:
             part: what the index knows of it.
             db: a reading connection, None to do without.
         """
-        if not self.selection.timed:
-            return LargeChoice(log, None, self.selection, lambda: False)
+        if not self._timed:
+            return LargeChoice(log, None, self.selection, lambda: False, timed=False)
         known = view_of(log, part, db, self._deadline, self._progress)
         if known.late:
             return None
@@ -150,7 +171,7 @@ class LogFilter:
                 told.append(self._refused(reading))
             return told[0]
 
-        return LargeChoice(log, known.view, self.selection, refuse)
+        return LargeChoice(log, known.view, self.selection, refuse, timed=True)
 
     def _refused(self, reading: LogReading | None) -> bool:
         """Return whether a file with such a reading has to be left out, after having counted it."""

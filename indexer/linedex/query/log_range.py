@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from linedex.answers import SearchRequest, TimeSpan
+from linedex.answers import SearchRequest
 from linedex.content.logs.instants import NO_INSTANT
 from linedex.content.logs.moments import TimeRange, counts_from_last, names_line, time_range
 from linedex.content.logs.selection import Selection, levels_named
@@ -21,6 +21,7 @@ from linedex.content.logs.zones import zone_named, zone_of
 from linedex.errors import BadArgument, LinedexError
 from linedex.files.roots import Root
 from linedex.limits import Limits
+from linedex.log_answers import TimeSpan
 from linedex.model import LineNumber, RelPath
 from linedex.query.log_view import last_instant
 from linedex.query.scope import Scope

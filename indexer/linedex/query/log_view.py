@@ -6,7 +6,7 @@ the part that a window begins in; `stretches` leaves out no line that is asked f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,10 +17,11 @@ from linedex.content.folding import lf_text
 from linedex.content.lines import LineEnds
 from linedex.content.logs.calendars import Completion
 from linedex.content.logs.instants import MINUTE, NO_INSTANT, Instants
+from linedex.content.logs.level_reader import Levels
 from linedex.content.logs.levels import SLOTS
-from linedex.content.logs.records import Carry
+from linedex.content.logs.records import Carry, Records
 from linedex.content.logs.selection import Selection
-from linedex.content.logs.texts import LogReading, carry_before
+from linedex.content.logs.texts import LogReading, ahead_bytes, carry_before
 from linedex.content.logs.window import Flags, Window
 from linedex.content.logs.zones import zone_of
 from linedex.query.indexed_part import IndexedPart
@@ -99,6 +100,27 @@ def last_instant(log: OpenLog, reading: LogReading) -> int:
 def completion_of(log: OpenLog, reading: LogReading, last: int) -> Completion:
     """Return what turns the stored instants of a log into true ones; `last` is that of its last record."""
     return Completion(reading.rule.basis, reading.tz, last, log.mark.mtime_ns // 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class ToldLines:
+    """The lines of a text, an entry a line.
+
+    Attributes:
+        chosen: whether it is asked for.
+        instants: of its record, or `NO_INSTANT`.
+        levels: number of its record's `Level`.
+    """
+
+    chosen: Flags
+    instants: Instants
+    levels: Levels
+
+
+def told_lines(records: Records, completion: Completion, selection: Selection, first_line: int) -> ToldLines:
+    """Return the lines of a window; `first_line` is the number of its first one."""
+    chosen = selection.of(records, completion, first_line)
+    return ToldLines(chosen, completion.instants(records.instants), records.levels)
 
 
 class LogView:
@@ -182,8 +204,8 @@ class LogView:
         for low, high in zip(edges[0::2].tolist(), edges[1::2].tolist(), strict=True):
             yield Stretch(int(part["start"][low]), int(part["end"][high - 1]), int(lines[low]))
 
-    def lines_of(self, start: int, text: bytes, first_line: int, selection: Selection, end: int = -1) -> Flags:
-        """Return which lines of a text are asked for.
+    def lines_of(self, start: int, text: bytes, first_line: int, selection: Selection, end: int = -1) -> ToldLines:
+        """Return which lines of a text are asked for, and their times and levels.
 
         Args:
             start: the byte of the file at which it begins, where a line does.
@@ -196,7 +218,24 @@ class LogView:
         records = self._reader.read(Window(text), carry)
         if end >= 0:
             self._at = (end, records.carry, False)
-        return selection.of(records, self.completion, first_line)
+        return told_lines(records, self.completion, selection, first_line)
+
+    def read_part(self, at: int, *, keep: Callable[[Window, Records], None] | None = None) -> Records:
+        """Return the records of a part by reading it; `keep` is given the window too."""
+        part = self.columns.part
+        start, end = int(part["start"][at]), int(part["end"][at])
+        data = self.log.read(start, end - start)
+        ends = LineEnds.of(self.log.spelling)
+        ahead = b"" if data.endswith(ends.unit) else self.log.read(end, ahead_bytes(ends))
+        window = Window(lf_text(data, self.log.inside), ahead=lf_text(ahead, self.log.inside))
+        records = self._reader.read(window, self.columns.carry(at), continues=bool(part["continues"][at]))
+        if keep is not None:
+            keep(window, records)
+        return records
+
+    def told(self, records: Records, selection: Selection, first_line: int) -> ToldLines:
+        """Return the lines of a window of this log."""
+        return told_lines(records, self.completion, selection, first_line)
 
     def _carry_at(self, start: int) -> Carry:
         """Return what the lines before a line leave."""

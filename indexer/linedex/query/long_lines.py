@@ -16,6 +16,7 @@ from linedex.limits import Limits
 from linedex.model import LineNumber, TextFormat
 from linedex.query import excerpt
 from linedex.query.engines import ByteSpan
+from linedex.query.log_choice import ChosenLines
 from linedex.query.matcher import Matcher, compile_pattern
 from linedex.query.windows import Window
 
@@ -30,6 +31,7 @@ class LongLine:
         first: its first part.
         rest: yields its other parts, up to the one that closes it, and then what follows the line.
         format: how the file spells text, its BOM left out.
+        chosen: whether it is asked for by time and level, None when nothing is.
     """
 
     number: LineNumber
@@ -37,6 +39,7 @@ class LongLine:
     first: Window
     rest: Iterator[Window]
     format: TextFormat
+    chosen: ChosenLines | None = None
 
     def parts(self) -> Iterator[Window]:
         """Yield all parts; what follows the line is left in `rest`."""

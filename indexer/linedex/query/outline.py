@@ -7,22 +7,31 @@ a time.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
+import apsw
 import numpy as np
 
 from linedex.answers import Outline, Overview
 from linedex.content.lines import cut_ranges
 from linedex.content.symbols import Extraction
 from linedex.limits import Limits
+from linedex.log_answers import LogFacts
 from linedex.model import LineCount, Newline
+from linedex.query.log_facts import log_facts
+from linedex.query.log_timeline import open_log
+from linedex.query.log_view import view_of
 from linedex.query.source import LineLengths, Source
 
 Parse: TypeAlias = Callable[[bytes, str, bool], Extraction]
 """`parse(text, language, full)` returns the symbols of a UTF-8 text; `full` asks for fields, enum members and keys
 too. It keeps the budgets of `Limits` and never raises because of what is in the text."""
 
+_LOG_LANGUAGES: Final = frozenset({"", "log", "text", "json", "csv"})
+_SHARE_FOR_LOG: Final = 10
+"""One part in so many of a query's time may go into reading a log that the index does not know."""
 LONG_LINE: Final = 1_000
 """Bytes from which on, exclusive, a line counts as long."""
 
@@ -61,18 +70,40 @@ def _mebibytes(size: int) -> str:
     return f"{size / (1 << 20):,.1f} MiB"
 
 
-def overview(source: Source, parse: Parse) -> Overview:
-    """Return size, lines, format, hash, outline and line lengths of a file, text or not.
+def overview(source: Source, parse: Parse, db: apsw.Connection | None = None) -> Overview:
+    """Return size, lines, format, hash, outline and line lengths of a file, text or not; and what it tells as a log.
+
+    Args:
+        source: the file.
+        parse: finds the symbols of a text.
+        db: a reading connection to what the index knows of logs, None to do without.
 
     Raises:
         ChangedWhileRead: the file was rewritten each time it was read.
     """
-    return source.steadily(lambda: _overview(source, parse))
+    return source.steadily(lambda: _overview(source, parse, db))
 
 
-def _overview(source: Source, parse: Parse) -> Overview:
+def _as_log(source: Source, db: apsw.Connection | None) -> LogFacts | None:
+    """Return what a file of no programming language tells as a log; None if it is none, or would take long to read."""
+    if source.format.binary or source.language not in _LOG_LANGUAGES or not source.size:
+        return None
+    deadline = time.monotonic() + source.limits.query_seconds / _SHARE_FOR_LOG
+    view = view_of(open_log(source), source.known_part(), db, deadline).view
+    return None if view is None else log_facts(view)
+
+
+def _lengths(source: Source, log: LogFacts | None) -> LineLengths:
+    told = -1 if log is None or source.format.encoding != "utf-8" else log.longest_line
+    if 0 <= told <= LONG_LINE:
+        return LineLengths(0, told)
+    return source.line_lengths(LONG_LINE, measure_lines)
+
+
+def _overview(source: Source, parse: Parse, db: apsw.Connection | None) -> Overview:
     binary = source.format.binary
-    lengths = LineLengths(0, 0) if binary else source.line_lengths(LONG_LINE, measure_lines)
+    log = _as_log(source, db)
+    lengths = LineLengths(0, 0) if binary else _lengths(source, log)
     return Overview(
         path=source.path,
         size=source.size,
@@ -82,6 +113,7 @@ def _overview(source: Source, parse: Parse) -> Overview:
         outline=outline_now(source, parse, full=True),
         long_lines=lengths.long_lines,
         longest_line=lengths.longest,
+        log=log,
     )
 
 

@@ -174,6 +174,16 @@ class Source:
             return None
         return part if part is not None and part.grown else None
 
+    def known_part(self) -> IndexedPart | None:
+        """Return what the index knows of a large file, None when it knows nothing that is still true."""
+        if self._part is not None:
+            return self._part
+        if self._text is not None:
+            return self._text.part
+        if self.place < 0 or self._whole is not None:
+            return None
+        return self.stored(lambda db, file: indexed_part(db, file, self.fingerprint, self.read))
+
     def _spelling(self) -> _Spelling:
         if self.place >= 0:
             stored = self._catalogue.format(self.place)

@@ -18,6 +18,7 @@ from linedex.answers import Hit, SearchRequest
 from linedex.content.folding import lf_text
 from linedex.content.grams import BLOCK_GRAM
 from linedex.content.lines import LineEnds, Reader
+from linedex.content.logs.levels import Level
 from linedex.content.logs.selection import Selection
 from linedex.errors import LinedexError, NotAFile, NotFound
 from linedex.files import fingerprint as fingerprints
@@ -129,6 +130,8 @@ class Verifier:
         deadline: float,
         progress: Progress | None = None,
         selection: Selection | None = None,
+        *,
+        timed: bool = False,
     ) -> None:
         """Compile the request.
 
@@ -141,6 +144,7 @@ class Verifier:
             deadline: `time.monotonic` at which to give up.
             progress: asked before each file and window whether to go on; None to go on in any case.
             selection: the times and levels that are asked for, None for all lines.
+            timed: whether files without times are left out even if no time is asked for.
 
         Raises:
             BadPattern: the pattern cannot be compiled.
@@ -155,7 +159,7 @@ class Verifier:
         self.outcome = Outcome()
         self._filter = None
         if selection is not None:
-            self._filter = LogFilter(selection, self.outcome.skip, deadline, self._progress)
+            self._filter = LogFilter(selection, self.outcome.skip, deadline, self._progress, timed=timed)
         self.place = FIRST_PLACE
         self._matcher: Matcher = compile_pattern(request, limits)
         self._plan = plan_request(request, BLOCK_GRAM)
@@ -192,26 +196,38 @@ class Verifier:
         """Return whether a file has a hit."""
         return any(self._count(piece, entry) for piece in self.pieces(entry, context=False))
 
+    def records(self, entry: Entry) -> Iterator[tuple[int, Level]]:
+        """Yield the instant and the level of the record of each hit of a file; of one that has times only."""
+        for piece in self.pieces(entry, context=False):
+            if piece.chosen is None:
+                continue
+            if isinstance(piece, LongLine):
+                if self._count(piece, entry):
+                    yield piece.chosen.told(piece.number)
+                continue
+            for number in self._chosen_numbers(piece, entry):
+                yield piece.chosen.told(number)
+
     def _count(self, piece: Piece | LongLine, entry: Entry) -> int:
         if isinstance(piece, LongLine):
             return int(self._in_long_line(piece, entry, more=False) is not None)
         if piece.chosen is not None:
-            return self._count_chosen(piece, entry)
+            return sum(1 for _ in self._chosen_numbers(piece, entry))
         try:
             return self._matcher.count(piece.text)
         except PatternTimedOut as late:
             self._timed_out(entry, late)
             return 0
 
-    def _count_chosen(self, piece: Piece, entry: Entry) -> int:
-        number, counted, hits = piece.first_line, piece.core, 0
+    def _chosen_numbers(self, piece: Piece, entry: Entry) -> Iterator[LineNumber]:
+        number, counted = piece.first_line, piece.core
         for match in self._find(piece.text, piece.core, entry):
             if match.line_start >= piece.core_end:
                 break
             number = LineNumber(number + piece.text.count(b"\n", counted, match.line_start))
             counted = match.line_start
-            hits += piece.asks_for(number)
-        return hits
+            if piece.asks_for(number):
+                yield number
 
     def _in_long_line(self, line: LongLine, entry: Entry, *, more: bool = True) -> Hit | None:
         limits = self._limits if more else replace(self._limits, line_matches=0)
@@ -364,11 +380,12 @@ class Verifier:
                 if time.monotonic() > self._deadline:
                     self.outcome.late = True
                     return
-                if window.divided and choice is not None and not choice.long_line(window.start, line):
-                    line = LineNumber(line + 1)
-                    continue
                 if window.divided:
-                    yield LongLine(line, reader, window, going, replace(spelling, bom=0))
+                    long_line = LongLine(line, reader, window, going, replace(spelling, bom=0))
+                    if choice is not None:
+                        long_line = replace(long_line, chosen=choice.long_line(window.start, line))
+                    if long_line.chosen is None or line in long_line.chosen:
+                        yield long_line
                     line = LineNumber(line + 1)
                     continue
                 data = reader(window.start, window.end - window.start)

@@ -50,6 +50,10 @@ MEANT = {
 }
 
 
+def in_order(pair: tuple[int | None, int | None]) -> bool:
+    return pair[0] is None or pair[1] is None or pair[0] < pair[1]
+
+
 def written(entries: list[tuple[int, str, str, int]]) -> str:
     lines = []
     for number, (seconds, level, message, more) in enumerate(entries):
@@ -87,7 +91,7 @@ def numbers(answer: SearchAnswer) -> list[int]:
 @given(
     st.lists(ENTRY, min_size=4, max_size=40),
     st.sampled_from(["bob", "disk", "x", "05:"]),
-    st.tuples(MOMENT, MOMENT).filter(lambda pair: None in pair or pair[0] < pair[1]),  # type: ignore[operator]
+    st.tuples(MOMENT, MOMENT).filter(in_order),
     LEVEL,
     st.sampled_from(["utf-8", "utf-16"]),
     st.integers(1, 5),
