@@ -15,7 +15,7 @@ from typing import Final
 from linedex.errors import BadArgument
 from linedex.model import Newline
 from linedex_server.edit.content.document import Document
-from linedex_server.edit.content.line_ends import common_end, common_start
+from linedex_server.edit.content.same_ends import common_end, common_start
 from linedex_server.edit.content.text import UNDECODED, decoded, encoded, unit_of
 from linedex_server.edit.errors import TooLarge, Unencodable
 from linedex_server.edit.splice import Splice, applied

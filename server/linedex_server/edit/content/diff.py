@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import AnyStr, Final
+from typing import Final
 
 from linedex_server.edit.content.line_diff import Run, runs
+from linedex_server.edit.content.same_ends import common_ends
 from linedex_server.edit.content.text import shown
 from linedex_server.edit.splice import TextChange
 
@@ -109,25 +110,6 @@ def _whole(before: str, after: str) -> list[TextChange]:
         return []
     head, tail = common_ends(before, after)
     return [TextChange(head, len(before) - tail, after[head : len(after) - tail])]
-
-
-def common_ends(one: AnyStr, other: AnyStr) -> tuple[int, int]:
-    """Return how much of their beginning two texts have in common, and how much of the end of what is left then."""
-    head = _common_beginning(one, other)
-    most = min(len(one), len(other)) - head
-    tail = _common_beginning(one[len(one) - most :][::-1], other[len(other) - most :][::-1]) if most else 0
-    return head, tail
-
-
-def _common_beginning(one: AnyStr, other: AnyStr) -> int:
-    low, high = 0, min(len(one), len(other))
-    while low < high:  # slices are compared at memory speed, one by one in the interpreter is not
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _lines(edited: Iterable[Edited], bounds: Bounds) -> Iterator[str]:

@@ -7,10 +7,9 @@ without a partner take the end that is most frequent in the file, and if none is
 
 from __future__ import annotations
 
-from typing import AnyStr
-
 from linedex.model import Newline
 from linedex_server.edit.content.document import Document
+from linedex_server.edit.content.same_ends import common_end, common_start
 from linedex_server.edit.content.text import Text, encoded, unit_of
 from linedex_server.edit.errors import Unencodable
 from linedex_server.edit.splice import Splice, TextChange
@@ -58,30 +57,6 @@ def _whole_lines(old: str, new: str, same: int) -> int:
         return same
     first = old.find("\n", len(old) - same)
     return same if first < 0 else len(old) - first - 1
-
-
-def common_start(one: AnyStr, other: AnyStr) -> int:
-    """Return how many code points or bytes two texts have in common at their beginning."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def common_end(one: AnyStr, other: AnyStr) -> int:
-    """Return how many code points or bytes two texts have in common at their end."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[len(one) - middle : len(one) - low] == other[len(other) - middle : len(other) - low]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _ended(document: Document, text: Text, start: int, end: int, new: str) -> str:

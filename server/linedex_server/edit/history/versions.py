@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from linedex_server.edit.content.diff import common_ends
+from linedex_server.edit.content.same_ends import common_ends
 from linedex_server.edit.history.history import Kept
 from linedex_server.edit.history.schema import CHUNK_BYTES
 from linedex_server.edit.history.steps import Change, Read

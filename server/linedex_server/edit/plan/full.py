@@ -12,7 +12,7 @@ from linedex_server.edit.content import style as styles
 from linedex_server.edit.content.conversion import MARKABLE
 from linedex_server.edit.content.document import Document
 from linedex_server.edit.content.line_diff import runs
-from linedex_server.edit.content.line_ends import common_start
+from linedex_server.edit.content.same_ends import common_start
 from linedex_server.edit.content.style import ADD, PRESERVE, REMOVE, Style
 from linedex_server.edit.splice import Splice, TextChange
 

@@ -174,14 +174,18 @@ def _remembered(history: History, step: str, file: FileStep) -> tuple[relocation
     return relocation.remembered(history.changes(step, file.path), places.read(0, places.size))
 
 
-class _Undo:
-    """Takes one step back in one file, and nothing else."""
+class _OneFile:
+    """One of the files that a step changed, and how answers spell it."""
 
     def __init__(self, history: History, step: Step, file: FileStep, called: Callable[[bytes], str]) -> None:
         self._history = history
         self._step = step
         self._file = file
         self._shown = called(file.path)
+
+
+class _Undo(_OneFile):
+    """Takes one step back in one file, and nothing else."""
 
     def plan(self, snapshot: Snapshot | None) -> Plan:
         """Return what undoes the step in the open file."""
@@ -280,14 +284,8 @@ class _Undo:
         )
 
 
-class _Restoration:
+class _Restoration(_OneFile):
     """Makes one file what it was before a step, whatever it is now."""
-
-    def __init__(self, history: History, step: Step, file: FileStep, called: Callable[[bytes], str]) -> None:
-        self._history = history
-        self._step = step
-        self._file = file
-        self._shown = called(file.path)
 
     def plan(self, snapshot: Snapshot | None) -> Plan:
         """Return what restores the file."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linedex_server.edit.content.diff import Bounds, Edited, common_ends, lines_changed, of_changes, rewritten, unified
+from linedex_server.edit.content.diff import Bounds, Edited, lines_changed, of_changes, rewritten, unified
 from linedex_server.edit.splice import TextChange
 
 ALL = Bounds(lines=10_000, characters=1_000_000)
@@ -145,15 +145,3 @@ def test_a_diff_is_cut_to_its_bounds_and_says_so() -> None:
 
 def test_bytes_that_do_not_decode_are_shown_as_such() -> None:
     assert unified("a\udc80b\n", "c\n") == "@@ -1 +1 @@\n-a\ufffdb\n+c"
-
-
-@given(st.text(alphabet="ab", max_size=40), st.text(alphabet="ab", max_size=40))
-def test_the_common_ends_are_as_long_as_can_be_and_do_not_overlap(one: str, other: str) -> None:
-    head, tail = common_ends(one, other)
-    assert one[:head] == other[:head]
-    assert one[len(one) - tail :] == other[len(other) - tail :]
-    assert head + tail <= min(len(one), len(other))
-    if head + tail < min(len(one), len(other)):
-        assert one[head] != other[head]
-        assert one[len(one) - tail - 1] != other[len(other) - tail - 1]
-    assert common_ends(one.encode(), other.encode()) == (head, tail)
