@@ -11,7 +11,16 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from linedex.build.analyze import LargeFile, file_column, large_language, log_reading, skipped
+from linedex.build.analyze import (
+    LargeFile,
+    RangeRead,
+    ReadRange,
+    file_column,
+    large_language,
+    log_reading,
+    read_range,
+    skipped,
+)
 from linedex.content import languages
 from linedex.content.folding import fold, utf8_text
 from linedex.content.grams import Bits
@@ -86,6 +95,11 @@ def survey_file(job: SurveyFile) -> FileSurveyed:
         return FileSurveyed(skipped(job.file, time.time_ns(), SkipReason.UNREADABLE))
     finally:
         os.close(descriptor)
+
+
+def survey_or_range(job: SurveyFile | ReadRange) -> FileSurveyed | RangeRead:
+    """Do what either job asks, so that the same processes survey files and cut those that were surveyed."""
+    return survey_file(job) if isinstance(job, SurveyFile) else read_range(job)
 
 
 def _keeps_still(descriptor: int, seconds: float) -> bool:

@@ -6,8 +6,10 @@ even by `kill -9`, loses at most what was not committed yet; those files are sti
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -28,12 +30,12 @@ from linedex.build.analyze import (
     read_range,
     whole_column,
 )
-from linedex.build.compressed import FileSurveyed, SurveyFile, survey_file
+from linedex.build.compressed import FileSurveyed, SurveyFile, survey_or_range
 from linedex.build.decoded_ranges import DecodedRanges, let_go
 from linedex.build.inline import InlinePool
 from linedex.build.log_pass import LogPass, take_range
 from linedex.build.site import Site
-from linedex.build.workers import Failure, Pool
+from linedex.build.workers import Failure, Pool, PoolClosed
 from linedex.content.grams import Bits
 from linedex.files.compressed.decoding import Survey
 from linedex.model import FileId, FileState, Fingerprint, RelPath, SkipReason, TextFormat
@@ -45,8 +47,10 @@ from linedex.store.files import TextFacts
 from linedex.store.signatures import ColumnWriter, repack
 
 _FilesPool: TypeAlias = Pool[ReadFiles, FilesRead] | InlinePool[ReadFiles, FilesRead]
-_SurveyPool: TypeAlias = Pool[SurveyFile, FileSurveyed] | InlinePool[SurveyFile, FileSurveyed]
 _RangePool: TypeAlias = Pool[ReadRange, RangeRead] | InlinePool[ReadRange, RangeRead]
+
+_STOP_SECONDS = 0.2
+"""How long it may take until a survey is ended with its build."""
 
 
 @dataclass
@@ -220,23 +224,46 @@ class TextPhase:
         jobs = [
             SurveyFile(self._site.root, file, path, self._site.limits, copies.folder) for file, path in self._compressed
         ]
-        surveys: _SurveyPool = self._pool(survey_file, self._site.limits.decode_seconds)
-        ranges: _RangePool = self._pool(read_range)
-        with surveys, ranges:
-            for job, outcome in surveys.run([job] for job in jobs):
+        with self._pool(survey_or_range, self._site.limits.decode_seconds) as pool, self._closed_on_stop(pool):
+            for job, outcome in pool.run([job] for job in jobs):
                 if self._site.stop.is_set():
                     break
                 if isinstance(outcome, Failure):
                     self._not_analysed(job.file, job.path)
-                    continue
-                if outcome.facts is not None:
-                    if outcome.column is not None:
-                        self._columns.add(job.file, *outcome.column)
-                    self._add(outcome.facts)
-                    self._commit_if_due()
-                elif outcome.plan is not None and outcome.survey is not None:
-                    self._read_one_large(ranges, outcome.plan, outcome.survey)
+                else:
+                    self._take_survey(pool, job, outcome)
         let_go()
+
+    def _take_survey(self, pool: _RangePool, job: SurveyFile, found: FileSurveyed) -> None:
+        if found.facts is not None:
+            if found.column is not None:
+                self._columns.add(job.file, *found.column)
+            self._add(found.facts)
+            self._commit_if_due()
+        elif found.plan is not None and found.survey is not None:
+            self._read_one_large(pool, found.plan, found.survey)
+
+    @contextmanager
+    def _closed_on_stop(self, pool: Pool[Any, Any] | InlinePool[Any, Any]) -> Iterator[None]:
+        """Close a pool as soon as the build is to end: a survey may take minutes, and nothing of it is lost."""
+        done = threading.Event()
+
+        def watch() -> None:
+            while not done.is_set():
+                if self._site.stop.wait(_STOP_SECONDS) and isinstance(pool, Pool):
+                    pool.close()
+                    return
+
+        watcher = threading.Thread(target=watch, name="linedex-stop", daemon=True)
+        watcher.start()
+        try:
+            yield
+        except PoolClosed:
+            if not self._site.stop.is_set():
+                raise
+        finally:
+            done.set()
+            watcher.join()
 
     def _read_one_large(self, pool: _RangePool, plan: LargeFile, survey: Survey | None = None) -> None:
         file = plan.facts.file

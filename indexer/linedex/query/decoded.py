@@ -126,14 +126,14 @@ def decoded_text(
     def read(offset: int, size: int) -> bytes:
         return os.pread(descriptor, size, offset)
 
-    short = beginning(read, codec, limits.large_file)
-    if short is not None:
-        text, damage = short
-        return DecodedText(codec, Measure(len(text), damage), text, None)
     mark = fingerprints.of(descriptor)
     found = _as_stored(known, mark) if known is not None else None
     if found is not None and known is not None:
         return _by_index(read, known, *found, limits, deadline)
+    short = beginning(read, codec, limits.large_file)
+    if short is not None:
+        text, damage = short
+        return DecodedText(codec, Measure(len(text), damage), text, None)
     if codec is Codec.ZSTD and (frames := declared_points(read, mark.size, limits.frame_bytes)) is not None:
         points, size = frames
         Density(limits).check(size, mark.size)

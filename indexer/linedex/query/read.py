@@ -107,8 +107,12 @@ def stretch(
         next_line=LineNumber(after) if after <= end else None,
         match_line=None if match is None else LineNumber(match),
         symbol=symbol,
-        note=note,
+        note=_with_damage(note, source),
     )
+
+
+def _with_damage(note: str, source: Source) -> str:
+    return "; ".join(part for part in (note, source.damage) if part)
 
 
 def _tail(source: Source, count: int) -> ReadAnswer:
@@ -136,7 +140,7 @@ def _tail(source: Source, count: int) -> ReadAnswer:
         total_lines=LineCount(total),
         hash=source.hash(),
         cut_lines=tuple(LineNumber(number) for number, line in enumerate(kept, start=first) if line.cut),
-        note=note,
+        note=_with_damage(note, source),
     )
 
 

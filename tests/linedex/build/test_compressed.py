@@ -199,6 +199,7 @@ def test_a_cut_file_is_searched_up_to_the_cut_and_says_where_that_is(tmp_path: P
         assert 2_000 < len(hits) < 4_000
         assert answer.coverage.verdict is Coverage.PARTIAL
         assert any("truncated at" in note for note in answer.coverage.notes)
+        assert "truncated at" in index.tail(RelPath(b"app.log.gz"), 1).note
         assert index.check() == ()
 
 
@@ -299,6 +300,14 @@ def test_a_file_that_is_still_written_to_waits_and_is_searched_meanwhile(tmp_pat
         answer = index.search(request("one more"))
         assert answer.coverage.by_index == 1
         assert answer.total_hits > 0
+
+
+def test_a_survey_does_not_keep_an_index_from_closing(tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / "app.log.gz").write_bytes(gz(TEXT))
+    with indexed(tmp_path / "root", replace(TINY, workers=1, still_seconds=3_600), built=False) as index:
+        index.start()
+        assert not index.wait(2)
 
 
 def test_a_rotated_file_keeps_what_is_known_of_it(tmp_path: Path) -> None:

@@ -15,9 +15,12 @@ from linedex.files.compressed.codec import Codec
 from linedex.files.compressed.points import Points, Windows, decoded_before
 from linedex.files.compressed.stream import Forward, ReadRaw
 
-_KEPT: Final = 6
-"""Steps of text that are kept: a search reads a window twice, and the lines around it."""
 STEP: Final = 1 << 20
+"""Bytes of text that are decoded at once on the way to those that are wanted."""
+CHUNK: Final = 128 << 10
+"""... and of those: a read of a block decodes little behind it."""
+_KEPT: Final = 48
+"""Chunks that are kept: a search reads a window of a mebibyte twice, and the lines around it."""
 
 ONE_POINT: Final = Points.of([(0, 0)])
 """The seek points of a file that has none."""
@@ -46,7 +49,7 @@ class DecodedReader:
         points: Points = ONE_POINT,
         windows: Windows | None = None,
         *,
-        step: int = STEP,
+        chunk: int = CHUNK,
         check: Callable[[], None] = never,
     ) -> None:
         """Take an open file.
@@ -57,16 +60,16 @@ class DecodedReader:
             size: bytes of text that can be decoded.
             points: its seek points.
             windows: their windows, for gzip.
-            step: bytes that are decoded at once.
+            chunk: bytes of text that are kept as one.
             check: called before each step; whatever it raises ends the read.
         """
         self.size = size
-        self.sequential = len(points) == 1 and size > step
+        self.sequential = len(points) == 1 and size > STEP
         self._read_raw = read
         self._codec = codec
         self._points = points
         self._windows = windows
-        self._step = step
+        self._size_of_chunk = chunk
         self._check = check
         self._forward: Forward | None = None
         self._kept: OrderedDict[int, bytes] = OrderedDict()
@@ -80,7 +83,7 @@ class DecodedReader:
         end = min(offset + size, self.size)
         parts = []
         while offset < end:
-            at, inside = divmod(offset, self._step)
+            at, inside = divmod(offset, self._size_of_chunk)
             part = self._chunk(at)[inside : inside + end - offset]
             if not part:
                 break
@@ -92,24 +95,31 @@ class DecodedReader:
         if (kept := self._kept.get(at)) is not None:
             self._kept.move_to_end(at)
             return kept
-        chunk = self._decode(at * self._step, min(self._step, self.size - at * self._step))
-        self._kept[at] = chunk
-        if len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
-        return chunk
+        start = at * self._size_of_chunk
+        forward = self._at_or_before(start)
+        first = max(-(-forward.position // self._size_of_chunk), at - _KEPT // 2)
+        for number in range(first, at + 1):
+            # what is passed is kept as well: a search looks for the end of a window before it reads the window
+            self._kept[number] = self._decode(forward, number * self._size_of_chunk)
+            if len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        return self._kept[at]
 
-    def _decode(self, offset: int, size: int) -> bytes:
+    def _at_or_before(self, offset: int) -> Forward:
         forward = self._forward
         if forward is None or not decoded_before(self._points, offset) <= forward.position <= offset:
-            start = self._points.before(offset, self._windows)
-            forward = self._forward = Forward(self._read_raw, self._codec, start)
+            forward = self._forward = Forward(self._read_raw, self._codec, self._points.before(offset, self._windows))
+        return forward
+
+    def _decode(self, forward: Forward, offset: int) -> bytes:
         while forward.position < offset:
             self._check()
-            if not forward.step(min(self._step, offset - forward.position)):
+            if not forward.step(min(STEP, offset - forward.position)):
                 return b""
         parts = []
-        while size > 0 and (part := forward.step(size)):
+        wanted = min(self._size_of_chunk, self.size - offset)
+        while wanted > 0 and (part := forward.step(wanted)):
             self._check()
             parts.append(part)
-            size -= len(part)
+            wanted -= len(part)
         return b"".join(parts)

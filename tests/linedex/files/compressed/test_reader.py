@@ -41,9 +41,9 @@ def surveyed(kind: str) -> tuple[bytes, Survey]:
     return raw, survey(reading(raw), mark(raw), codec, LIMITS, None)
 
 
-def opened(raw: bytes, found: Survey, step: int = 10_000) -> DecodedReader:
+def opened(raw: bytes, found: Survey, chunk: int = 10_000) -> DecodedReader:
     decoding = found.decoding
-    return DecodedReader(reading(raw), decoding.codec, decoding.size, decoding.points, found.windows, step=step)
+    return DecodedReader(reading(raw), decoding.codec, decoding.size, decoding.points, found.windows, chunk=chunk)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -64,17 +64,18 @@ def test_what_can_be_read_from_the_middle_has_many_points(kind: str) -> None:
 def test_what_cannot_is_read_from_its_beginning_and_says_so(kind: str) -> None:
     raw, found = surveyed(kind)
     assert found.decoding.way is Way.SEQUENTIAL
+    assert len(found.decoding.points) == 1
     assert opened(raw, found).sequential
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(
     reads=st.lists(st.tuples(st.integers(0, len(TEXT) + 9), st.integers(0, 60_000)), min_size=1, max_size=8),
-    step=st.integers(1_000, 70_000),
+    chunk=st.integers(1_000, 70_000),
 )
-def test_random_reads_equal_the_plain_text(kind: str, reads: list[tuple[int, int]], step: int) -> None:
+def test_random_reads_equal_the_plain_text(kind: str, reads: list[tuple[int, int]], chunk: int) -> None:
     raw, found = surveyed(kind)
-    reader = opened(raw, found, step)
+    reader = opened(raw, found, chunk)
     for offset, size in reads:
         assert reader.read(offset, size) == TEXT[offset : offset + size]
 
@@ -90,7 +91,7 @@ def test_a_read_of_gzip_decodes_little_more_than_a_spacing(offset: int) -> None:
         taken += len(data)
         return data
 
-    reader = DecodedReader(read, Codec.GZIP, len(TEXT), found.decoding.points, found.windows, step=1_000)
+    reader = DecodedReader(read, Codec.GZIP, len(TEXT), found.decoding.points, found.windows, chunk=1_000)
     reader.read(offset, 1)
     assert taken <= 2 * (64 << 10) + 1  # raw bytes are read in steps of 64 KiB, and a point lies within one of them
 
@@ -124,10 +125,28 @@ def test_rising_reads_without_points_decode_once() -> None:
         taken += len(data)
         return data
 
-    reader = DecodedReader(read, Codec.ZSTD, len(TEXT), step=10_000)
+    reader = DecodedReader(read, Codec.ZSTD, len(TEXT), chunk=10_000)
     for at in range(0, len(TEXT), 7_000):
         assert reader.read(at, 9_000) == TEXT[at : at + 9_000]
     assert taken == len(raw)
+
+
+@pytest.mark.parametrize("kind", ["zstd, one frame", "xz, one block", "gzip, one member"])
+def test_a_search_that_looks_ahead_for_the_end_of_each_window_decodes_once(kind: str) -> None:
+    raw, found = surveyed(kind)
+    taken = 0
+
+    def read(at: int, size: int) -> bytes:
+        nonlocal taken
+        data = raw[at : at + size]
+        taken += len(data)
+        return data
+
+    reader = DecodedReader(read, found.decoding.codec, len(TEXT), chunk=10_000)
+    for at in range(0, len(TEXT), 80_000):
+        assert reader.read(at + 79_990, 1_000) == TEXT[at + 79_990 : at + 80_990]
+        assert reader.read(at, 80_000) == TEXT[at : at + 80_000]
+    assert taken <= len(raw)
 
 
 def test_a_read_that_is_no_longer_wanted_ends_between_two_steps() -> None:
@@ -140,7 +159,7 @@ def test_a_read_that_is_no_longer_wanted_ends_between_two_steps() -> None:
         raise Enough
 
     with pytest.raises(Enough):
-        DecodedReader(reading(raw), Codec.XZ, len(TEXT), step=10_000, check=check).read(50_000, 10)
+        DecodedReader(reading(raw), Codec.XZ, len(TEXT), chunk=10_000, check=check).read(50_000, 10)
 
 
 def test_readers_of_one_file_do_not_disturb_each_other() -> None:
@@ -204,7 +223,7 @@ def test_frames_that_declare_their_size_need_no_decoding() -> None:
     assert found is not None
     points, size = found
     assert size == len(TEXT)
-    reader = DecodedReader(reading(raw), Codec.ZSTD, size, points, step=10_000)
+    reader = DecodedReader(reading(raw), Codec.ZSTD, size, points, chunk=10_000)
     for at in range(0, len(TEXT), 99_991):
         assert reader.read(at, 500) == TEXT[at : at + 500]
 
