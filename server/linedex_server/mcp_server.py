@@ -76,7 +76,7 @@ disk now.
 in one file of any size: search_content.
 - An unknown or large file: get_overview, then read_content (offset, limit; mode tail for the end of a log), or \
 read_enclosing for the function around a hit.
-- A folder: list_directory. What is indexed, what skipped: index_status.
+- A folder: list_directory. A log over time: log_timeline. What is indexed: index_status.
 The last line of an answer, in brackets, says how many hits, whether that is complete (then no hit means there is \
 none), what was left out and why, the file's hash, and `next cursor=` or `next offset=`: repeat the call with it for \
 more. Lines and columns count from 1. Searches ignore case unless case_sensitive, and leave out ignored and hidden \
@@ -232,12 +232,14 @@ async def _call_tool(context: Context, params: CallToolRequestParams) -> CallToo
 
 def failure(tool: str, error: LinedexError) -> str:
     """Return what a model reads of a refused call: what failed and why, then what to do."""
-    reason = str(error).rstrip(".")
+    reason = str(error)
+    if "\n" not in reason:  # behind a diff a full stop would be read as a part of it
+        reason = reason.rstrip(".") + "."
     if not reason.startswith(NOT_EDITED):
         # a refused edit has the same words whichever tool was asked
         edit = isinstance(error, (Conflict, NotPlaced))
         reason = f"{NOT_EDITED if edit else f'{tool} failed'}: {reason}"
-    return f"{reason}.\n{error.hint}".rstrip()
+    return f"{reason}\n{error.hint}".rstrip()
 
 
 def _result(text: str, *, fields: dict[str, object] | None = None, failed: bool = False) -> CallToolResult:

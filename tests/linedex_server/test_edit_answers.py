@@ -10,6 +10,7 @@ import pytest
 
 from linedex.errors import BadArgument, LinedexError
 from linedex_server.config import Settings
+from linedex_server.mcp_server import failure
 from linedex_server.tools.registry import ALL
 from linedex_server.tools.tool import Session
 from linedex_server.workspace import Workspace
@@ -90,3 +91,36 @@ def test_a_name_that_is_too_long_is_refused_as_such(desk: Desk) -> None:
     refusal = desk.refused("write_full_text", path="x" * 300, content="x")
     assert "longer name than the file system takes" in str(refusal)
     assert "permissions" not in refusal.hint
+
+
+def test_a_diff_in_a_refusal_ends_as_the_file_does(desk: Desk) -> None:
+    file = desk.root / "a.txt"
+    file.write_bytes(b"one\n")
+    desk.told("write_full_text", path="a.txt", content="two\n")
+    file.write_bytes(b"two...\n")
+    refusal = desk.refused("revert_edit", absolute_file_path="a.txt")
+    assert "\n-two\n+two...\nrevert_edit with backup_id=" in failure("revert_edit", refusal)
+    assert failure("revert_edit", LinedexError("No.", "Ask.")) == "revert_edit failed: No.\nAsk."
+
+
+def test_a_session_in_a_folder_that_is_not_made_is_refused_before_it_is_filled(desk: Desk) -> None:
+    refusal = desk.refused("begin_write_session", path="new/a.txt", create_dirs=False)
+    assert "There is no folder" in str(refusal)
+    assert "Session" in desk.told("begin_write_session", path="new/a.txt")
+    assert list(desk.root.iterdir()) == []
+
+
+def test_a_new_file_that_others_changed_is_not_to_be_undone_by_its_id_either(desk: Desk) -> None:
+    desk.told("write_full_text", path="a.txt", content="1\n")
+    (desk.root / "a.txt").write_bytes(b"1\n2\n")
+    assert desk.refused("revert_edit", absolute_file_path="a.txt").hint == "Delete it yourself if it is not needed."
+
+
+def test_the_history_counts_the_lines_of_a_state_that_was_brought_back(desk: Desk) -> None:
+    file = desk.root / "a.txt"
+    file.write_bytes(b"1\n2\n3\n")
+    answer = desk.told("replace_literal", path="a.txt", old_text="2", new_text="two")
+    file.write_bytes(b"1\n2!\n3\n4\n")
+    step = answer.rsplit("undo ", 1)[1].rstrip("]")
+    desk.told("revert_edit", absolute_file_path="a.txt", backup_id=step)
+    assert "revert_edit  a.txt +1 -2" in desk.told("edit_history", limit=1)

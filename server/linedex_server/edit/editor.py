@@ -31,6 +31,7 @@ from linedex_server.edit.history.history import Budget, History
 from linedex_server.edit.history.steps import Undoes
 from linedex_server.edit.planners import Subject
 from linedex_server.edit.put.commit import Committer
+from linedex_server.edit.put.folders import Parent
 from linedex_server.edit.put.plans import Committed, Plan, Planner, Target
 from linedex_server.edit.put.snapshot import Snapshot, parsed_hash
 from linedex_server.edit.sessions import Sessions
@@ -150,6 +151,14 @@ class Editor:
     def called(self, absolute: bytes) -> str:
         """Return how answers spell an absolute path."""
         return self._workspace.called(absolute)
+
+    def demand_folder(self, place: Place, *, create: bool) -> None:
+        """Do nothing if there is a folder for a new file, or it may be made.
+
+        Raises:
+            LinedexError: there is none, or it cannot be opened.
+        """
+        Parent(place, create=create).close()
 
     def target(self, path: str, plan: Planner, *, create_dirs: bool = False, new: bool = False) -> Target:
         """Return a target for `commit`.

@@ -45,6 +45,8 @@ def _begin(session: Session, given: Given) -> Reply:
             note = " (it exists; as long as it does, the commit will leave it as it is)" if if_exists == "skip" else ""
         elif base_hash is not None:
             raise Conflict(f"There is no {shown}, so it has no hash {base_hash}.", "Leave base_hash out.")
+        else:
+            editor.demand_folder(place, create=given.flag("create_dirs"))
     begun = Begun(
         path=display(place.absolute),
         encoding=given.text("encoding"),

@@ -76,7 +76,7 @@ class ChangesNotPlaced(NotPlaced):
 
 
 def lines_told(lines: Sequence[int], count: int, *, more: bool = False) -> str:
-    """Return "line 12" or "lines 12, 40, 77", or the first of them and how many there are.
+    """Return "line 12" or "lines 12, 40, 77", or the first of them and that there are more.
 
     Args:
         lines: that of each place, or of the first places; one that has several is named once.
@@ -87,7 +87,7 @@ def lines_told(lines: Sequence[int], count: int, *, more: bool = False) -> str:
     shown = ", ".join(f"{line:,}" for line in named[:_SHOWN_LINES])
     noun = "line" if len(named) == 1 else "lines"
     if len(named) > _SHOWN_LINES or count > len(lines) or more:
-        return f"{noun} {shown} … ({'over ' if more else ''}{count:,} places)"
+        return f"{noun} {shown} and more"
     return f"{noun} {shown}"
 
 

@@ -23,7 +23,7 @@ from linedex_server.edit.history.history import History
 from linedex_server.edit.history.steps import FileStep, PastStep, Step, Undoes, contents
 from linedex_server.edit.put.plans import Plan, Planner
 from linedex_server.edit.put.snapshot import Snapshot
-from linedex_server.edit.splice import Splice
+from linedex_server.edit.splice import Splice, applied
 from linedex_server.edit.undo import relocation
 
 _DIFFED_BYTES: Final = 4 << 20
@@ -139,6 +139,17 @@ def difference(before: bytes, after: bytes, bounds: diff.Bounds = diff.DEFAULT_B
     if "\n" not in old + new:
         old, new = old.replace("\r", "\n"), new.replace("\r", "\n")
     return diff.unified(old, new, bounds)
+
+
+def _lines_changed(snapshot: Snapshot, splices: Sequence[Splice]) -> tuple[int | None, int | None]:
+    """Return how many lines splices bring and take away; None for a file that is too large to be compared."""
+    if snapshot.size > _DIFFED_BYTES or sum(len(splice.new) for splice in splices) > _DIFFED_BYTES:
+        return None, None
+    before = snapshot.read(0, snapshot.size)
+    # lines are counted as bytes between line feeds, whatever the encoding
+    return diff.lines_changed(
+        [diff.rewritten(before.decode("latin-1"), applied(before, tuple(splices)).decode("latin-1"))]
+    )
 
 
 def _read_alike(one: bytes, other: bytes) -> bool:
@@ -277,6 +288,8 @@ class _Undo(_OneFile):
         if left is not None and snapshot.size <= _DIFFED_BYTES:
             told = difference(left, snapshot.read(0, snapshot.size))
             message += f" What changed since:\n{told}" if told else ""
+        if self._file.created:
+            return Conflict(message, "Delete it yourself if it is not needed.")
         return Conflict(
             message,
             f'revert_edit with backup_id="{self._step.id}" restores the file as it was before that step, and keeps the '
@@ -301,7 +314,9 @@ class _Restoration(_OneFile):
         splices = versions.splices(version, snapshot.read, snapshot.size)
         mode = None if file.mode_before == snapshot.status.st_mode & 0o7777 else file.mode_before
         changed = bool(splices) or mode is not None
-        return Plan(splices, self._told("restored" if changed else "unchanged", foreign=foreign), mode=mode)
+        told = self._told("restored" if changed else "unchanged", foreign=foreign)
+        added, removed = _lines_changed(snapshot, splices)
+        return Plan(splices, told, mode=mode, lines_added=added, lines_removed=removed)
 
     def _absent(self, snapshot: Snapshot | None, since: Sequence[PastStep], *, foreign: bool) -> Plan:
         """Return what deletes a file that did not exist before the step."""
