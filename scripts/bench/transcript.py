@@ -2,7 +2,7 @@
 """Talk to `linedex mcp` as a client does, and write down what was said: every tool, in both eras of the protocol.
 
 The client is the one of the `mcp` package, over stdio, against a process of its own. Long answers are cut in the
-transcript (and marked), never in the protocol.
+transcript (and marked), never in the protocol. What is written is one new file in the tree, which is taken back.
 
     scripts/bench/transcript.py /usr/lib/python3.11 --file json/decoder.py --symbol JSONDecoder.decode \
         --pattern 'raw_decode(' --wait > docs/tour.md
@@ -29,8 +29,13 @@ LONGEST = 24
 """Lines of an answer written down."""
 
 
+NOTES = "tour-notes.py"
+"""The file that is written."""
+FIRST = '"""Prices."""\n\n\ndef total(cart):\n\treturn sum(cart)\n\n\n# BEGIN GENERATED\nRATE = 19\n# END GENERATED\n'
+
+
 def calls(options: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the nine calls."""
+    """Yield the calls that read."""
     file, symbol = options.file, options.symbol
     yield "index_status", {}
     yield "list_directory", {"absolute_dir_path": str(Path(file).parent), "max_entries": 12}
@@ -44,6 +49,41 @@ def calls(options: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "search_content", {"absolute_file_path": file, "pattern": options.pattern, "max_results": 3}
     yield "read_content", {"absolute_file_path": file, "pattern": options.pattern, "limit": 12}
     yield "read_enclosing", {"absolute_file_path": file, "line": options.line}
+
+
+def edits() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the calls that write; `SESSION` and `UNDO` stand for what the answer before named so."""
+    yield "write_full_text", {"path": NOTES, "content": FIRST}
+    slip = {
+        "search": "def total(cart):\n    return sum(cart)",
+        "replace": "def total(cart):\n    return round(sum(cart), 2)",
+    }
+    yield "edit_content", {"absolute_file_path": NOTES, "changes": [slip]}
+    yield "edit_content", {"absolute_file_path": NOTES, "changes": [slip], "preview": False}
+    stale = {"search": "return round(sum(basket), 2)", "replace": "return 0"}
+    yield "edit_content", {"absolute_file_path": NOTES, "changes": [stale], "preview": False}
+    yield "apply_text_edits", {"path": NOTES, "edits": [{"start_line": 2, "end_line": 1, "new_text": "import math"}]}
+    yield (
+        "apply_text_spans",
+        {
+            "path": NOTES,
+            "spans": [{"start_offset": 3, "end_offset": 9, "new_text": "Sums", "expected_old_text": "Prices"}],
+        },
+    )
+    yield "replace_literal", {"path": NOTES, "old_text": "cart", "new_text": "basket", "expected_occurrences": None}
+    yield "replace_regex", {"path": NOTES, "pattern": r"^(RATE) = (\d+)$", "replacement": r"\1: int = \2"}
+    markers = {"start_marker": "# BEGIN GENERATED", "end_marker": "# END GENERATED"}
+    yield "replace_block", {"path": NOTES, **markers, "replacement": "RATE = 7"}
+    yield "read_content", {"absolute_file_path": NOTES}
+    yield "begin_write_session", {"path": NOTES}
+    yield "append_write_chunk", {"session_id": "SESSION", "content": "print('one')\n"}
+    yield "append_write_chunk", {"session_id": "SESSION", "content": "print('two')\n"}
+    yield "commit_write_session", {"session_id": "SESSION"}
+    yield "begin_write_session", {"path": NOTES}
+    yield "abort_write_session", {"session_id": "SESSION"}
+    yield "revert_edit", {"absolute_file_path": NOTES}
+    yield "edit_history", {"path": NOTES, "limit": 3}
+    yield "revert_edit", {"absolute_file_path": NOTES, "backup_id": "UNDO"}
 
 
 def shortened(text: str) -> str:
@@ -65,7 +105,7 @@ async def settled(client: Client) -> None:
 
 async def talk(options: argparse.Namespace, era: str, state: str) -> None:
     """Hold one conversation and print it."""
-    server = [*options.server, "mcp", "--no-daemon", "--root", str(options.root)]
+    server = [*options.server, "mcp", "--no-daemon", "--tools", "all", "--root", str(options.root)]
     environ = {**os.environ, "LINEDEX_STATE_DIR": state}
     began = time.perf_counter()
     async with Client(StdioServerParameters(command=server[0], args=server[1:], env=environ), mode=era) as client:
@@ -73,7 +113,11 @@ async def talk(options: argparse.Namespace, era: str, state: str) -> None:
         print(f"Tools: {', '.join(tool.name for tool in (await client.list_tools()).tools)}.\n")
         if options.wait:
             await settled(client)
-        for tool, arguments in calls(options):
+        named: dict[str, str] = {}
+        for tool, asked in [*calls(options), *edits()]:
+            arguments = {
+                name: named.get(value, value) if isinstance(value, str) else value for name, value in asked.items()
+            }
             began = time.perf_counter()
             result = await client.call_tool(tool, arguments)
             took = (time.perf_counter() - began) * 1000
@@ -81,7 +125,11 @@ async def talk(options: argparse.Namespace, era: str, state: str) -> None:
             fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", block.text)), 3)
             print(f"### {tool}\n\n`{json.dumps(arguments, ensure_ascii=False)}` ({took:.0f} ms)\n")
             print(f"{fence}text\n{shortened(block.text)}\n{fence}\n")
-            if result.is_error:
+            named.update({"SESSION": found[1]} if (found := re.search(r"Session: (\w+)", block.text)) else {})
+            if tool == "write_full_text":
+                named["UNDO"] = block.text.rsplit("undo ", 1)[1].rstrip("]")
+            # one search is stale on purpose
+            if result.is_error and "basket" not in json.dumps(arguments):
                 sys.exit(f"{tool} failed in the era {era}")
 
 
