@@ -201,6 +201,8 @@ class SearchAnswer:
         cursor: passes on to the next page, "" when there is none.
         coverage: how it came about.
         span: the range of time that was searched, None when none was asked for.
+        later: a cursor that passes on to what is appended later, "" when there is none.
+        note: a sentence on how the page came to be where it is, or "".
     """
 
     files: tuple[FileHits, ...]
@@ -210,6 +212,8 @@ class SearchAnswer:
     cursor: str
     coverage: CoverageReport
     span: TimeSpan | None = None
+    later: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +231,7 @@ class ReadAnswer:
         match_line: the line that `pattern` led to, or None.
         symbol: the enclosing symbol, for reads that asked for one.
         note: a sentence on how the range was chosen, or "".
+        later: a cursor that passes on to what follows the lines, appended later perhaps, "" when there is none.
     """
 
     path: RelPath
@@ -239,6 +244,7 @@ class ReadAnswer:
     match_line: LineNumber | None = None
     symbol: Symbol | None = None
     note: str = ""
+    later: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,8 +46,21 @@ from linedex.files.roots import Root
 from linedex.limits import DEFAULT_LIMITS, Limits
 from linedex.log_answers import Patterns, PatternsRequest, Timeline, TimelineRequest
 from linedex.model import Fingerprint, RelPath, TextFormat
-from linedex.query import around, enclosing, listing, log_patterns, log_read, log_timeline, names, outline, paths, read
+from linedex.query import (
+    around,
+    enclosing,
+    following,
+    listing,
+    log_patterns,
+    log_read,
+    log_timeline,
+    names,
+    outline,
+    paths,
+    read,
+)
 from linedex.query.near_search import near_search
+from linedex.query.onwards import Onwards
 from linedex.query.progress import Progress
 from linedex.query.search import search
 from linedex.query.source import Source, opened
@@ -295,9 +308,17 @@ class Index:
             return read.head(source, count)
 
     def tail(self, path: RelPath, count: int = 100) -> ReadAnswer:
-        """Return the last `count` lines of a file."""
+        """Return the last `count` lines of a file, and a cursor for `read_on` that passes on to what is appended."""
         with self._source(path) as source:
-            return read.tail(source, count)
+            return source.steadily(lambda: following.tail(source, count))
+
+    def search_file(self, request: SearchRequest, progress: Progress | None = None) -> SearchAnswer:
+        """Search one file as `search` does, with cursors that outlive its rotation; see `query.onwards`."""
+        return Onwards(self._root, self._source, lambda asked: self.search(asked, progress)).search(request)
+
+    def read_on(self, path: RelPath, cursor: str, count: int = 100) -> ReadAnswer:
+        """Return up to `count` lines behind a cursor that `tail`, `search_file` or this gave; see `query.onwards`."""
+        return Onwards(self._root, self._source, self.search).read(path, cursor, count)
 
     def around(self, path: RelPath, pattern: str, count: int = 100) -> ReadAnswer:
         """Return `count` lines around the first place that holds `pattern`, or the nearest one; see `query.around`."""

@@ -51,16 +51,17 @@ class Cursor:
             raise BadCursor("The file this cursor points into was rotated or rewritten.", _AGAIN)
 
 
-def _digest(request: SearchRequest) -> str:
+def digest(request: SearchRequest) -> bytes:
+    """Return six bytes that tell one query from another, whatever page of it is asked for."""
     asked = [repr(getattr(request, field.name)) for field in fields(request) if field.name not in _PAGING]
-    return blake2b("\0".join(asked).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+    return blake2b("\0".join(asked).encode("utf-8", "surrogatepass"), digest_size=6).digest()
 
 
 def encode(request: SearchRequest, cursor: Cursor) -> str:
     """Return the cursor as text, for this request."""
     key = base64.urlsafe_b64encode(cursor.key).decode()
     body = json.dumps(
-        [_digest(request), key, cursor.line, *cursor.place, cursor.inode, cursor.size, *cursor.span],
+        [digest(request).hex(), key, cursor.line, *cursor.place, cursor.inode, cursor.size, *cursor.span],
         separators=(",", ":"),
     )
     return base64.urlsafe_b64encode(body.encode()).decode().rstrip("=")
@@ -76,7 +77,7 @@ def decode(request: SearchRequest) -> Cursor | None:
         return None
     try:
         padded = request.cursor + "=" * (-len(request.cursor) % 4)
-        digest, key, *numbers = json.loads(base64.urlsafe_b64decode(padded.encode("ascii")))
+        query, key, *numbers = json.loads(base64.urlsafe_b64decode(padded.encode("ascii")))
         line, offset, number, inode, size, *span = map(int, numbers)
         place = (max(0, offset), number)
         cursor = Cursor(
@@ -86,6 +87,6 @@ def decode(request: SearchRequest) -> Cursor | None:
         raise BadCursor("This is not a cursor of linedex.", _AGAIN) from error
     if len(span) not in (0, _SPAN_NUMBERS):
         raise BadCursor("This is not a cursor of linedex.", _AGAIN)
-    if digest != _digest(request):
+    if query != digest(request).hex():
         raise BadCursor("The cursor belongs to another query or other options.", _AGAIN)
     return cursor

@@ -174,7 +174,7 @@ def _raw_lines(source: Source, first: int, last: int, most: int) -> Iterator[tup
     step = max(source.limits.block_bytes, most + 2 * ends.width)
     carriage_return = b"" if source.format.newline is Newline.CR else "\r".encode(source.format.encoding)
     number = first
-    offset = _start_of(source, first, ends)
+    offset = start_of(source, first, ends)
     while number <= last:
         piece = source.read(offset, step)
         start = 0
@@ -194,12 +194,12 @@ def _raw_lines(source: Source, first: int, last: int, most: int) -> Iterator[tup
             yield rest[:most], False
             number += 1
             if number <= last:
-                offset = _start_of(source, number, ends)
+                offset = start_of(source, number, ends)
         else:
             offset += start
 
 
-def _start_of(source: Source, line: int, ends: LineEnds) -> int:
+def start_of(source: Source, line: int, ends: LineEnds) -> int:
     """Return the offset of a line's first byte, reading at most the block that holds it."""
     block = source.lines.locate(LineNumber(line))
     skipped = line - block.first_line

@@ -286,6 +286,11 @@ class Source:
         """The number of its lines; a last line without an end counts."""
         return self.lines.total
 
+    @property
+    def lines_known(self) -> bool:
+        """Whether it is a large file whose lines are told without reading it."""
+        return self._whole is None and (self.place >= 0 or self._part is not None)
+
     def _build_lines(self) -> LineIndex:
         return LineIndex.build(self.read, self.size, self.format, self.limits)
 

@@ -70,6 +70,7 @@ def search_content_fields(
         "inverted": request.invert,
     }
     how = {"coverage": coverage_fields(answer.coverage), "cursor": answer.cursor or None}
+    how |= {name: said for name, said in (("later", answer.later), ("note", answer.note)) if said}
     if count_only:
         return {"count": total, **asked, **how}
     hits = [_hit(hit, request) for found in answer.files for hit in found.hits]
@@ -116,6 +117,8 @@ def read_fields(answer: ReadAnswer, shown: Shown, *, mode: str, pattern: str | N
     cut = list(answer.cut_lines) if shown.cut_at is None else [shown.first]
     if warnings:
         fields["warnings"] = list(warnings)
+    if answer.later:
+        fields["later"] = answer.later
     return {**fields, "cut_lines": cut, "hash": answer.hash, "next_offset": shown.next_line}
 
 

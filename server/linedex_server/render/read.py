@@ -79,9 +79,10 @@ def read_page(
     body = "".join(f"{number}\t{line}\n" for number, line in enumerate(shown.lines, shown.first))
     if shown.cut_at is not None:
         body = body.removesuffix("\n") + "…\n"
+    later = f"later lines: cursor={answer.later}" if answer.later else ""
     if not body:
         where = f"{called} is empty" if not answer.total_lines else f"{called}: no line of {answer.total_lines:,}"
-        return bracketed((where, said, f"hash {answer.hash}"))
+        return bracketed((where, said, f"hash {answer.hash}", later))
     last = shown.first + len(shown.lines) - 1
     parts = [f"{called} {_lines(shown.first, last)} of {answer.total_lines:,}"]
     if answer.symbol is not None:
@@ -93,6 +94,7 @@ def read_page(
     parts.append(f"hash {answer.hash}")
     if shown.next_line is not None:
         parts.append(f"next offset={shown.next_line}")
+    parts.append(later)
     return body + bracketed(parts)
 
 

@@ -92,6 +92,8 @@ SEARCH_CONTENT = _record(
         "total_matches": _WHOLE,
         "near": _FLAG,
         "count": _WHOLE,
+        "later": _TEXT,
+        "note": _TEXT,
         "warnings": _listed(_TEXT),
     },
 )
@@ -111,7 +113,9 @@ SEARCH_DIRECTORY = _record(
         "cursor": _MAYBE_TEXT,
     },
 )
-READ_CONTENT = _record(_READ, {"pattern": _TEXT, "match_line": _MAYBE_WHOLE, "warnings": _listed(_TEXT)})
+READ_CONTENT = _record(
+    _READ, {"pattern": _TEXT, "match_line": _MAYBE_WHOLE, "warnings": _listed(_TEXT), "later": _TEXT}
+)
 READ_ENCLOSING = _record({**_READ, "enclosing_symbol": _MAYBE_TEXT}, {"warnings": _listed(_TEXT)})
 GET_OVERVIEW = _record(
     {

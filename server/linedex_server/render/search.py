@@ -66,7 +66,9 @@ def search_footer(answer: SearchAnswer, *, mode: OutputMode = OutputMode.MATCHES
         hits = "0 hits"
     if len(answer.files) < matched:
         hits += f", the first {counted(len(answer.files), 'file')} shown"
-    return bracketed((hits, note, coverage(answer.coverage), f"next cursor={answer.cursor}" if answer.cursor else ""))
+    later = f"later lines: cursor={answer.later}" if answer.later else ""
+    more = f"next cursor={answer.cursor}" if answer.cursor else later
+    return bracketed((hits, note, answer.note, coverage(answer.coverage), more))
 
 
 def hit_text(hit: Hit) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from importlib.metadata import version
 
+from linedex.index import Index
+from linedex.model import RelPath
 from linedex_server.render.fields import enclosing_fields, folder_fields, overview_fields, read_fields, status_fields
 from linedex_server.render.listing import folder_page
 from linedex_server.render.outline import overview_page
@@ -53,6 +56,9 @@ def _read(session: Session, given: Given) -> Reply:
     count = min(given.whole("limit"), session.page_characters // 3)
     notes = []
     tail_from = 0
+    cursor = given.maybe_text("cursor")
+    if cursor is not None:
+        return _read_on(session, index, path, cursor, count)
     if mode == "tail":
         answer = index.tail(path, count)
         tail_from = max(1, answer.total_lines - given.whole("limit") + 1)
@@ -89,6 +95,24 @@ def _read(session: Session, given: Given) -> Reply:
         )
 
     return fitted(attempt, session.page_characters, session.page_characters)
+
+
+def _read_on(session: Session, index: Index, path: RelPath, cursor: str, count: int) -> Reply:
+    """Lines behind a cursor; where they do not fit a page, as many as do, so that the next cursor follows them."""
+    name = session.workspace.naming(index)
+
+    def attempt(wanted: int) -> tuple[int, Reply]:
+        answer = index.read_on(path, cursor, wanted)
+        # the cursor stands behind the last line, so all are shown or fewer asked for; only a single one is cut
+        room = session.page_characters if len(answer.lines) <= 1 else sys.maxsize
+        shown = fitted_lines(answer, room, overhead=2)
+        notes = [answer.note] if answer.note else []
+        return len(answer.lines), session.reply(
+            lambda: read_page(answer, name, characters=room),
+            lambda: read_fields(answer, shown, mode="cursor", pattern=None, warnings=notes),
+        )
+
+    return fitted(attempt, count, session.page_characters)
 
 
 def _enclosing(session: Session, given: Given) -> Reply:
@@ -184,6 +208,7 @@ TOOLS = (
                 "lines: from offset; semantic: the symbol around it.",
                 "lines",
             ),
+            Parameter("cursor", text(), "From `later lines:` of an answer: only lines added since.", None),
         ),
         _read,
         READ_CONTENT,

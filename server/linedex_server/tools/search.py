@@ -8,6 +8,7 @@ from dataclasses import replace
 from linedex.answers import OutputMode, SearchAnswer, SearchRequest, SymbolAnswer, SymbolRequest
 from linedex.index import Index
 from linedex.model import RelPath, SymbolKind
+from linedex.query.progress import Progress
 from linedex_server.render.fields import (
     Fields,
     files_fields,
@@ -29,7 +30,13 @@ MOST_CONTEXT = 50
 """Lines of context before and after a hit; more is a read."""
 
 
-def _search(session: Session, index: Index, request: SearchRequest, fields: Callable[[SearchAnswer], Fields]) -> Reply:
+def _search(
+    session: Session,
+    index: Index,
+    request: SearchRequest,
+    fields: Callable[[SearchAnswer], Fields],
+    ask: Callable[[SearchRequest, Progress], SearchAnswer],
+) -> Reply:
     """One page of a search: when the text is longer than a page, the same question with fewer hits."""
     name = session.workspace.naming(index)
     excerpt = session.workspace.settings.excerpt_characters
@@ -40,7 +47,7 @@ def _search(session: Session, index: Index, request: SearchRequest, fields: Call
         )
 
     def attempt(wanted: int) -> tuple[int, Reply]:
-        answer = index.search(replace(request, max_hits=wanted), session.progress)
+        answer = ask(replace(request, max_hits=wanted), session.progress)
         shown = max(sum(len(found.hits) for found in answer.files), len(answer.files))
         made = reply(answer)
         if shown <= 1 and len(made.text) > session.page_characters:
@@ -87,7 +94,7 @@ def _search_content(session: Session, given: Given) -> Reply:
         ]
         return {**made, "warnings": ignored} if count_only and ignored else made
 
-    return _search(session, index, request, fields)
+    return _search(session, index, request, fields, index.search_file)
 
 
 def _search_directory(session: Session, given: Given) -> Reply:
@@ -124,6 +131,7 @@ def _search_directory(session: Session, given: Given) -> Reply:
             include_pattern=include,
             name=workspace.naming_below(path),
         ),
+        index.search,
     )
 
 
