@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import os
 import re
@@ -197,6 +198,24 @@ def test_what_lies_outside_the_roots_or_is_our_own_is_not_written(workspace: Wor
     own = Settings(state_dir=tmp_path / "root" / "state", allowed_roots=(str(tmp_path / "root"),), workers=1)
     with Workspace(own) as opened:
         assert "own state folder" in refused(opened, "write_full_text", path="state/index.db", content="y")
+
+
+@pytest.mark.parametrize("tool", ["write_full_text", "replace_literal", "edit_content", "apply_text_edits"])
+def test_compressed_text_is_not_written(workspace: Workspace, tool: str) -> None:
+    before = gzip.compress(b"one needle\n")
+    (workspace.base / "a.log.gz").write_bytes(before)
+    asked: dict[str, dict[str, Any]] = {
+        "write_full_text": {"path": "a.log.gz", "content": "x\n"},
+        "replace_literal": {"path": "a.log.gz", "old_text": "needle", "new_text": "x"},
+        "edit_content": {
+            "absolute_file_path": "a.log.gz",
+            "changes": [{"search": "needle", "replace": "x"}],
+            "preview": False,
+        },
+        "apply_text_edits": {"path": "a.log.gz", "edits": [{"start_line": 1, "new_text": "x"}]},
+    }
+    assert "a.log.gz is compressed (gzip): read-only." in refused(workspace, tool, **asked[tool])
+    assert (workspace.base / "a.log.gz").read_bytes() == before
 
 
 # previews

@@ -19,6 +19,7 @@ from typing import Final
 
 from linedex.errors import BadArgument, LinedexError, NotFound
 from linedex.files import fingerprint as fingerprints
+from linedex.files.compressed.codec import MAGIC_BYTES, codec_of
 from linedex.files.names import display
 from linedex.files.roots import Place
 from linedex.limits import Limits
@@ -26,7 +27,7 @@ from linedex.model import Change, Fingerprint
 from linedex.query.progress import Progress
 from linedex_server.config import Settings
 from linedex_server.edit.content.document import WHOLE_BYTES, Document
-from linedex_server.edit.errors import OwnState
+from linedex_server.edit.errors import Compressed, OwnState
 from linedex_server.edit.history.history import Budget, History
 from linedex_server.edit.history.steps import Undoes
 from linedex_server.edit.planners import Subject
@@ -244,7 +245,16 @@ class Editor:
         return "" if before is None else difference(before, snapshot.read(0, snapshot.size))
 
     def document(self, snapshot: Snapshot) -> Document:
-        """Return the text of a snapshot; of a large file, what the index knows of exactly these bytes is taken."""
+        """Return the text of a snapshot; of a large file, what the index knows of exactly these bytes is taken.
+
+        Raises:
+            Compressed: its bytes are not those of the text that reads and searches show.
+        """
+        if codec := codec_of(snapshot.place.absolute, snapshot.read(0, MAGIC_BYTES)):
+            raise Compressed(
+                f"{self.shown(snapshot.place)} is compressed ({codec}): read-only.",
+                "Decompress it, edit the text and compress it again; reads and searches decode it by themselves.",
+            )
         if snapshot.size > WHOLE_BYTES:
             index, path = self._workspace.at(display(snapshot.place.absolute))
             known = index.layout(path)

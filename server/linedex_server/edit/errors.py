@@ -29,6 +29,12 @@ class BeingWritten(LinedexError):
     code = "being_written"
 
 
+class Compressed(LinedexError):
+    """The file is compressed text, which is read and searched but not written."""
+
+    code = "compressed"
+
+
 class WriteFailed(LinedexError):
     """The system does not let us write: no space, no permission, a folder that is gone."""
 
