@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import sys
 import time
 from pathlib import Path
 
@@ -65,8 +66,8 @@ def main() -> None:
     total = sum(world.counts.values())
     listed = ", ".join(f"{tool} {count:,}" for tool, count in sorted(world.counts.items()))
     text = (
-        f"`scripts/bench/edit_random.py --operations {options.operations} --seed {options.seed}`\n\n"
-        f"{total:,} operations on {options.files} files in {seconds:.0f} s; after each, every file held the bytes of "
+        f"`scripts/bench/edit_random.py {' '.join(sys.argv[1:])}`\n\n"
+        f"{total:,} operations ({world.counts['get_overview']:,} of them only ask for the encoding) on {options.files} files in {seconds:.0f} s; after each, every file held the bytes of "
         f"the model, and none lay beside them.\n\n{listed}.\n"
     )
     print(text)
