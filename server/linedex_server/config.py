@@ -100,6 +100,18 @@ def _roots(raw: object) -> tuple[str, ...]:
     return tuple(text if text == LIFTED else str(_folder(text)) for text in folders)
 
 
+def _zone(raw: object) -> str:
+    name = str(raw).strip()
+    if name:
+        from zoneinfo import ZoneInfo  # noqa: PLC0415 - most people name none
+
+        try:
+            ZoneInfo(name)
+        except (OSError, ValueError, KeyError):
+            raise ValueError("the name of a time zone is needed, as Europe/Paris or UTC") from None
+    return name
+
+
 def _setting(default: Any, read: Reader, about: str) -> Any:
     return field(default=default, metadata={"read": read, "about": about})
 
@@ -155,6 +167,9 @@ class Settings:
         1 << 30, _whole(1 << 20, 1 << 40), "Bytes that undo steps may keep; the oldest go first."
     )
     history_steps: int = _setting(10_000, _whole(10, 1_000_000), "Undo steps that are kept; the oldest go first.")
+    log_zone: str = _setting(
+        "", _zone, "Time zone of logs whose stamps name none, as `Europe/Paris`; this machine's own when not set."
+    )
     reconcile_seconds: float = _setting(
         DEFAULT_LIMITS.reconcile_seconds,
         _seconds(10, 7 * 86400),
@@ -232,6 +247,7 @@ class Settings:
         return replace(
             DEFAULT_LIMITS,
             reconcile_seconds=self.reconcile_seconds,
+            log_zone=self.log_zone,
             page_characters=self.page_characters,
             excerpt=self.excerpt_characters,
             query_seconds=self.query_seconds,

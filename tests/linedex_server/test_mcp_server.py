@@ -1,4 +1,4 @@
-"""The nine tools through the protocol's own client, in both eras, on real files."""
+"""The tools that read through the protocol's own client, in both eras, on real files."""
 
 from __future__ import annotations
 
@@ -58,6 +58,9 @@ def make_tree(root: Path) -> Path:
     (root / ".git").mkdir()
     (root / "build").mkdir()
     (root / "build" / "out.py").write_text("class Cart: pass\n", encoding="utf-8")
+    (root / "clock.log").write_text(
+        "2026-03-04 05:06:07 INFO up\n2026-03-04 05:06:08 ERROR disk full\n2026-03-04 05:08:00 INFO up\n"
+    )
     return root
 
 
@@ -166,12 +169,17 @@ cart_test.py\t\d+ bytes
     ),
     ("find_symbol", {"name": "Cart.total"}, r"src/cart.py:9-10 method Cart.total\(self\)\n\[1 symbol; complete"),
     ("find_files", {"name": "cart_test"}, r"src/cart_test.py\n\[1 file\]$"),
+    (
+        "log_timeline",
+        {"absolute_path": "clock.log", "bucket_minutes": 1},
+        r"2026-03-04\n05:06\t2\terror 1, info 1\n05:07\t0\n05:08\t1\tinfo 1\n\[3 records in 1 file; ",
+    ),
     ("index_status", {}, r"/.*/tree: up to date\n  \d+ files: "),
 ]
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_all_nine_tools_answer_in_both_eras(workspace: Workspace, era: str) -> None:
+def test_all_tools_that_read_answer_in_both_eras(workspace: Workspace, era: str) -> None:
     async def all_of_them() -> None:
         async with client(workspace, era) as connected:
             assert {tool for tool, _, _ in CALLS} == set(GROUPS["read"])
@@ -449,7 +457,7 @@ def test_a_list_goes_on_with_its_cursor(workspace: Workspace) -> None:
         if not more:
             break
         cursor = more[1]
-    assert sorted(names) == ["app.log", "crlf.txt", "logo.png", "src/"]
+    assert sorted(names) == ["app.log", "clock.log", "crlf.txt", "logo.png", "src/"]
     assert len(names) == len(set(names))
 
 

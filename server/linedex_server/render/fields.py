@@ -25,6 +25,7 @@ from linedex.answers import (
     SymbolHit,
 )
 from linedex.model import Symbol
+from linedex_server.render.log_fields import facts_fields
 from linedex_server.render.read import Shown
 from linedex_server.render.words import Naming
 
@@ -169,6 +170,8 @@ def overview_fields(
     }
     if changes is not None:
         fields["changed_symbols"] = len(changes)
+    if overview.log is not None:
+        fields["log"] = facts_fields(overview.log)
     warnings = (
         ["Binary file: it holds no text."] if binary else [overview.outline.note] if overview.outline.note else []
     )

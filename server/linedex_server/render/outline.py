@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from linedex.answers import Overview
 from linedex.model import Newline, Symbol
+from linedex_server.render.logs import facts_lines
 from linedex_server.render.words import Naming, bracketed, counted, size
 
 _NEWLINES = {Newline.LF: "LF", Newline.CRLF: "CRLF", Newline.CR: "CR", Newline.MIXED: "LF and CRLF mixed"}
@@ -79,6 +80,7 @@ def overview_page(
     """
     symbols = overview.outline.symbols
     lines = outline_lines(symbols, start=start, stop=stop, changes=changes)
+    log = [] if overview.log is None or start else facts_lines(overview.log)
     called = name(overview.path)
     if overview.format.binary:
         return bracketed((f"{called}: binary, {size(overview.size)}", f"hash {overview.hash}"))
@@ -102,4 +104,4 @@ def overview_page(
         parts.append(f"{counted(len(changes), 'symbol')} changed")
     parts.append(overview.outline.note)
     parts.append(f"next cursor={cursor}" if cursor else "")
-    return "".join(line + "\n" for line in lines) + bracketed(parts)
+    return "".join(line + "\n" for line in [*log, *lines]) + bracketed(parts)

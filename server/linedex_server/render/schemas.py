@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+from linedex_server.render.log_fields import LOG_FACTS
+
 Schema: TypeAlias = dict[str, Any]
 
 _TEXT: Schema = {"type": "string"}
@@ -132,7 +134,7 @@ GET_OVERVIEW = _record(
         "hash": _TEXT,
         "cursor": _MAYBE_TEXT,
     },
-    {"changed_symbols": _WHOLE, "warning": _TEXT},
+    {"changed_symbols": _WHOLE, "warning": _TEXT, "log": LOG_FACTS},
 )
 LIST_DIRECTORY = _record(
     {

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from linedex.answers import FileHits, Hit, OutputMode, SearchAnswer
 from linedex.model import Column
+from linedex_server.render.logs import spanned
 from linedex_server.render.words import Naming, bracketed, counted, coverage
 
 ELLIPSIS = "…"
@@ -68,7 +69,7 @@ def search_footer(answer: SearchAnswer, *, mode: OutputMode = OutputMode.MATCHES
         hits += f", the first {counted(len(answer.files), 'file')} shown"
     later = f"later lines: cursor={answer.later}" if answer.later else ""
     more = f"next cursor={answer.cursor}" if answer.cursor else later
-    return bracketed((hits, note, answer.note, coverage(answer.coverage), more))
+    return bracketed((hits, spanned(answer.span), note, answer.note, coverage(answer.coverage), more))
 
 
 def hit_text(hit: Hit) -> str:

@@ -52,6 +52,7 @@ def _read(session: Session, given: Given) -> Reply:
     workspace = session.workspace
     index, path = workspace.file(given.text("absolute_file_path"))
     mode, pattern, offset = given.text("mode"), given.maybe_text("pattern"), given.whole("offset")
+    at = given.maybe_text("at")
     # a line takes three characters at least, so no more than this can be shown
     count = min(given.whole("limit"), session.page_characters // 3)
     notes = []
@@ -59,7 +60,9 @@ def _read(session: Session, given: Given) -> Reply:
     cursor = given.maybe_text("cursor")
     if cursor is not None:
         return _read_on(session, index, path, cursor, count)
-    if mode == "tail":
+    if at is not None:
+        answer = index.read_at(path, at, count)
+    elif mode == "tail":
         answer = index.tail(path, count)
         tail_from = max(1, answer.total_lines - given.whole("limit") + 1)
     elif mode == "head":
@@ -201,6 +204,7 @@ TOOLS = (
             FILE,
             Parameter("offset", whole(1), "First line, from 1.", 1),
             Parameter("limit", whole(1), "Lines to return.", 100),
+            Parameter("at", text(), "Of a log: from this time on, as 10:00 or -15m, instead of offset.", None),
             Parameter("pattern", text(), "Instead of offset: around the first line with this text.", None),
             Parameter(
                 "mode",

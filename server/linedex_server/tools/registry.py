@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from linedex_server.config import TOOL_GROUPS
-from linedex_server.tools import edit, history, navigate, search, session, write
+from linedex_server.tools import edit, history, logs, navigate, search, session, write
 from linedex_server.tools.tool import Tool
 
 ALL: dict[str, Tool] = {
     tool.name: tool
-    for tool in (*search.TOOLS, *navigate.TOOLS, *edit.TOOLS, *history.TOOLS, *write.TOOLS, *session.TOOLS)
+    for tool in (*search.TOOLS, *navigate.TOOLS, *logs.TOOLS, *edit.TOOLS, *history.TOOLS, *write.TOOLS, *session.TOOLS)
 }
 
 _READ = (
@@ -20,6 +20,7 @@ _READ = (
     "find_symbol",
     "find_files",
     "list_directory",
+    "log_timeline",
     "index_status",
 )
 _DEFAULT = (

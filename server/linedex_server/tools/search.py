@@ -19,6 +19,7 @@ from linedex_server.render.fields import (
 from linedex_server.render.listing import files_page, symbols_page
 from linedex_server.render.schemas import FIND_FILES, FIND_SYMBOL, SEARCH_CONTENT, SEARCH_DIRECTORY
 from linedex_server.render.search import search_page, without_context
+from linedex_server.tools.logs import LEVEL, SINCE, UNTIL
 from linedex_server.tools.navigate import CURSOR, FILE, HIDDEN, IGNORED
 from linedex_server.tools.parameters import Given, Parameter, choice, flag, text, whole
 from linedex_server.tools.tool import Output, Pages, Reply, Session, Tool, fitted
@@ -78,6 +79,9 @@ def _search_content(session: Session, given: Given) -> Reply:
         max_hits=given.whole("max_results"),
         cursor=given.maybe_text("cursor") or "",
         breadcrumbs=not count_only,
+        since=given.maybe_text("since") or "",
+        until=given.maybe_text("until") or "",
+        level=given.maybe_text("level") or "",
     )
 
     def fields(answer: SearchAnswer) -> Fields:
@@ -119,6 +123,9 @@ def _search_directory(session: Session, given: Given) -> Reply:
         max_hits=given.maybe_whole("max_results") or workspace.settings.directory_hits,
         cursor=given.maybe_text("cursor") or "",
         breadcrumbs=session.output is Output.JSON,
+        since=given.maybe_text("since") or "",
+        until=given.maybe_text("until") or "",
+        level=given.maybe_text("level") or "",
     )
     return _search(
         session,
@@ -224,6 +231,9 @@ TOOLS = (
             _WORD,
             _INVERT,
             Parameter("count_only", flag(), "Only the number of matching lines.", default=False),
+            SINCE,
+            UNTIL,
+            LEVEL,
             CURSOR,
         ),
         _search_content,
@@ -253,6 +263,9 @@ TOOLS = (
             _CASE,
             _WORD,
             _INVERT,
+            SINCE,
+            UNTIL,
+            LEVEL,
             HIDDEN,
             IGNORED,
             CURSOR,

@@ -1,0 +1,156 @@
+"""Timelines, message patterns and facts of logs as text: one bucket or pattern a line, the date once a day.
+
+Times are shown in the zone in which stamps without one are read, which the last line names. Empty buckets are shown,
+four and more of them in a row as one line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, tzinfo
+from itertools import groupby
+
+from linedex.content.logs.instants import MINUTE, to_datetime
+from linedex.content.logs.levels import Level
+from linedex.content.logs.zones import zone_named
+from linedex.log_answers import LogFacts, Pattern, Patterns, Timeline, TimeSpan
+from linedex_server.render.words import Naming, bracketed, counted, elapsed, reasons
+
+_ORDER = [level.label for level in (Level.FATAL, Level.ERROR, Level.WARN, Level.INFO, Level.DEBUG, Level.TRACE)]
+_EMPTY_RUN = 4
+_DAY_MINUTES = 1440
+_BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+def moment(instant: int, zone: tzinfo, *, seconds: bool = True) -> str:
+    """Return an instant as `2026-03-04 05:06:07`, or without the seconds."""
+    shown = to_datetime(instant, zone)
+    return f"{shown:%Y-%m-%d %H:%M:%S}" if seconds else f"{shown:%Y-%m-%d %H:%M}"
+
+
+def spanned(span: TimeSpan | None) -> str:
+    """Return the range that was searched, as `since 2026-03-04 05:06:07 until ... (UTC)`, "" for none."""
+    if span is None:
+        return ""
+    zone = zone_named(span.zone)
+    since = "" if span.since is None else f"since {moment(span.since, zone)} "
+    until = "" if span.until is None else f"until {moment(span.until, zone)} "
+    return f"{since}{until}({span.zone})"
+
+
+def levels(told: Mapping[str, int]) -> str:
+    """Return `error 12, warn 80, info 1,000`, the gravest first; what has no level stands last as `none`."""
+    known = [*(name for name in _ORDER if told.get(name)), *(name for name in told if name not in _ORDER)]
+    return ", ".join(f"{name} {told[name]:,}" for name in known)
+
+
+def sparkline(counts: Sequence[int]) -> str:
+    """Return a bar for each count; a blank for none."""
+    most = max(counts, default=0)
+    return "".join(_BLOCKS[(count * len(_BLOCKS) - 1) // most] if count else " " for count in counts)
+
+
+def timeline_page(answer: Timeline, name: Naming) -> str:
+    """Return a timeline: a line a bucket, then what was counted."""
+    zone = zone_named(answer.zone)
+    body = "".join(line + "\n" for line in _bucket_lines(answer, zone))
+    found = counted(answer.total, "record") + f" in {counted(len(answer.files), 'file')}"
+    width = f"{len(answer.buckets)} buckets of {_length(answer.minutes)}" if answer.buckets else ""
+    parts = [found, width, levels(answer.levels) if len(answer.levels) > 1 else ""]
+    if len(answer.files) > 1:
+        few = [f"{name(one.path)} {one.records:,}" for one in answer.files[:10]]
+        parts.append(", ".join(few) + (", ..." if len(answer.files) > len(few) else ""))
+    if answer.unstamped > 0:
+        parts.append(f"{counted(answer.unstamped, 'line')} without a time")
+    parts.append(spanned(answer.span) or f"times in {answer.zone}")
+    return body + bracketed((*parts, *_how(answer)))
+
+
+def _how(answer: Timeline) -> list[str]:
+    skipped = f"{sum(answer.skipped.values()):,} skipped ({reasons(answer.skipped)})" if answer.skipped else ""
+    verdict = "stopped by the time limit: ask again" if answer.late else "partial" if answer.notes else "complete"
+    return [verdict, skipped, *answer.notes, elapsed(answer.seconds)]
+
+
+def _bucket_lines(answer: Timeline, zone: tzinfo) -> Iterator[str]:
+    day = ""
+    several = len(answer.levels) > 1
+    for empty, run in groupby(answer.buckets, key=lambda bucket: not bucket.total):
+        buckets = list(run)
+        shown = buckets if not empty or len(buckets) < _EMPTY_RUN else buckets[:1]
+        for bucket in shown:
+            start = to_datetime(bucket.start, zone)
+            if f"{start:%Y-%m-%d}" != day and answer.minutes < _DAY_MINUTES:
+                day = f"{start:%Y-%m-%d}"
+                yield day
+            clock = f"{start:%H:%M}" if answer.minutes < _DAY_MINUTES else f"{start:%Y-%m-%d}"
+            if len(shown) < len(buckets):
+                last = to_datetime(buckets[-1].start, zone)
+                yield f"{clock} to {_clock(last, day, answer.minutes)}\t0 ({len(buckets)} empty buckets)"
+            else:
+                yield f"{clock}\t{bucket.total:,}" + (f"\t{levels(bucket.levels)}" if several and not empty else "")
+
+
+def _clock(at: datetime, day: str, minutes: int) -> str:
+    if minutes >= _DAY_MINUTES:
+        return f"{at:%Y-%m-%d}"
+    return f"{at:%H:%M}" if f"{at:%Y-%m-%d}" == day else f"{at:%Y-%m-%d %H:%M}"
+
+
+def _length(minutes: int) -> str:
+    for size, noun in ((_DAY_MINUTES, "day"), (60, "hour")):
+        if minutes % size == 0:
+            return counted(minutes // size, noun)
+    return counted(minutes, "minute")
+
+
+def patterns_page(answer: Patterns, shown: Sequence[Pattern], name: Naming) -> str:
+    """Return recurring messages: a line each with its count, times and text, then a line that has it."""
+    zone = zone_named(answer.zone)
+    body = "".join(line + "\n" for one in shown for line in _pattern_lines(one, zone))
+    total = counted(answer.total_patterns, "pattern")
+    parts = [
+        f"{name(answer.path)}: {counted(answer.records, 'record')}",
+        f"{len(shown)} of {total}" if len(shown) < answer.total_patterns else total,
+        "" if answer.before_records is None else f"compared with {counted(answer.before_records, 'record')} before",
+        f"{counted(answer.other, 'record')} without a pattern" if answer.other else "",
+        spanned(answer.span) or f"times in {answer.zone}",
+        "stopped by the time limit: give a shorter range" if answer.late else "complete",
+        *answer.notes,
+        elapsed(answer.seconds),
+    ]
+    return body + bracketed(parts)
+
+
+def _pattern_lines(one: Pattern, zone: tzinfo) -> Iterator[str]:
+    change = ""
+    if one.before is not None:
+        change = " NEW" if not one.before else " gone" if not one.count else f" (before: {one.before:,})"
+    times = ""
+    if one.first is not None and one.last is not None:
+        times = f"{moment(one.first, zone)} to {moment(one.last, zone)}"
+    yield "\t".join(part for part in (f"{one.count:,}{change}", levels(one.levels), times, one.text) if part)
+    if one.line is not None:
+        yield f"  {one.line}:\t{one.example}"
+
+
+def facts_lines(log: LogFacts) -> list[str]:
+    """Return the facts of a log, a sentence a line."""
+    zone = zone_named(log.zone)
+    minutes = max(1, (log.last - log.first) // MINUTE + 1)
+    busy, most = log.busiest
+    known = f"{log.zone}, {log.year}" if log.year else log.zone
+    lines = [
+        f"log of {counted(log.records, 'record')}: {moment(log.first, zone)} to {moment(log.last, zone)} ({known})",
+        f"rate {log.records / minutes:,.3g} a minute, most {most:,} at {moment(busy, zone, seconds=False)}",
+        f"levels {levels(log.levels)} (by {log.level_source})" if log.levels else "no levels recognised",
+        f"times as {', then '.join(log.formats)}",
+    ]
+    if log.gaps:
+        told = (
+            f"{moment(gap.since, zone, seconds=False)} to {moment(gap.until, zone, seconds=False)}" for gap in log.gaps
+        )
+        lines.append(f"silent {', '.join(told)}")
+    if log.unstamped:
+        lines.append(f"{counted(log.unstamped, 'line')} without a time")
+    return lines
