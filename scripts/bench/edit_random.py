@@ -63,12 +63,13 @@ def main() -> None:
     finally:
         ran(*LINEDEX, "stop", env={**os.environ, "LINEDEX_STATE_DIR": str(state)}, check=False)
     seconds = time.perf_counter() - began
+    asked = world.counts["get_overview"]
     total = sum(world.counts.values())
     listed = ", ".join(f"{tool} {count:,}" for tool, count in sorted(world.counts.items()))
     text = (
         f"`scripts/bench/edit_random.py {' '.join(sys.argv[1:])}`\n\n"
-        f"{total:,} operations ({world.counts['get_overview']:,} of them only ask for the encoding) on {options.files} files in {seconds:.0f} s; after each, every file held the bytes of "
-        f"the model, and none lay beside them.\n\n{listed}.\n"
+        f"{total:,} operations ({asked:,} of them only ask for the encoding) on {options.files} files in "
+        f"{seconds:.0f} s; after each, every file held the bytes of the model, and none lay beside them.\n\n{listed}.\n"
     )
     print(text)
     if options.write:

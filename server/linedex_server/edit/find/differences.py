@@ -59,7 +59,8 @@ def difference(found: str, searched: str, column: int = 1) -> str:
         how = " in letter case" if alike else ""
         named = f"{_quoted(left)} at column {column + at} (search has {_quoted(right)}{how})"
         more = 0 if left[1:] and found.replace(left, right, 1) == searched else more
-    return f"differs in {named}" + (f" and {more} more" if more > 0 else "")
+    told = f"has {named}" if named.startswith("nothing ") else f"differs in {named}"
+    return told + (f" and {more} more" if more > 0 else "")
 
 
 def point(character: str) -> str:

@@ -134,3 +134,8 @@ def test_another_word_is_told_before_the_indentation_that_a_search_left_out() ->
 def test_short_lines_are_near_whatever_their_indentation() -> None:
     told = refusal("x = 1\n\t\t\tif a:\n\t\t\t\treturn 1\n", Wanted("    if a:\n        return 2", "x"))
     assert "Nearest: line 3, differs in '1' at column 12 (search has '2')" in told
+
+
+def test_what_the_file_lacks_is_said_so() -> None:
+    told = difference("request id=", "request id=zzz", 35)
+    assert told == "has nothing at column 46 (search has 'zzz')"
