@@ -29,6 +29,8 @@ _COMMANDS = {
     "outline": _Entry("show", "outline", "List the symbols of a file."),
     "symbols": _Entry("show", "symbols", "Find where a name is defined."),
     "files": _Entry("show", "files", "Find files by a part of their path."),
+    "log": _Entry("logs", "log", "Say what a log holds, over time."),
+    "tail": _Entry("logs", "tail", "Print the last lines of a file, and follow it."),
     "history": _Entry("history", "history", "List what was written through linedex."),
     "revert": _Entry("history", "revert", "Take a write of a file back."),
     "index": _Entry("indexing", "index", "Index folders, so that searches take milliseconds."),

@@ -204,6 +204,7 @@ def _searched(options: SearchOptions, settings: Settings, screen: Screen) -> int
         ("linedex search -C 2 timeout app.log", "with two lines around each hit"),
         ("linedex search -c TODO | sort -t: -k2 -n", "how many in each file"),
         ("linedex search -l main -t python", "the Python files that have it"),
+        ("linedex search --since 10:00 --level error timeout app.log", "in records of a log since ten o'clock"),
     ],
 )
 @click.argument("words", nargs=-1, metavar="PATTERN [PATH]...")
@@ -240,6 +241,9 @@ def _searched(options: SearchOptions, settings: Settings, screen: Screen) -> int
 @click.option("--heading/--no-heading", default=None, help="Paths above their hits (default: on a terminal).")
 @click.option("-M", "--max-columns", type=click.IntRange(1), metavar="N", help="Cut lines longer than this.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to use colours.")
+@click.option("--since", default="", metavar="TIME", help="Log lines from this time on: 10:00, -15m, 2026-03-04T05:06.")
+@click.option("--until", default="", metavar="TIME", help="Log lines before this time.")
+@click.option("--level", default="", metavar="LEVEL", help="Log lines of these levels: error, or warn+ for graver too.")
 @click.option("--brute", is_flag=True, help="Leave the index aside and read everything.")
 @click.option("--stats", is_flag=True, help="Say on stderr how the answer came about.")
 def search(**options: Any) -> int:

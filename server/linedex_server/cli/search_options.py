@@ -32,6 +32,9 @@ class SearchOptions:
     hidden: bool
     no_ignore: bool
     brute: bool
+    since: str
+    until: str
+    level: str
     context: int
     before: int | None
     after: int | None
@@ -107,6 +110,9 @@ class SearchOptions:
             mode=self.mode,
             max_hits=self._first_page,
             brute=self.brute,
+            since=self.since,
+            until=self.until,
+            level=self.level,
         )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
-from linedex.content.logs.instants import to_datetime
 from linedex.log_answers import LogFacts, Pattern, Patterns, Timeline, TimeSpan
+from linedex_server.render.logs import clock
 from linedex_server.render.words import Naming
 
 Fields: TypeAlias = dict[str, Any]
@@ -92,7 +92,7 @@ LOG_FACTS: Final = _record(
 
 
 def _iso(instant: int) -> str:
-    return to_datetime(instant).isoformat().replace("+00:00", "Z")
+    return clock(instant).isoformat().replace("+00:00", "Z")
 
 
 def _maybe(instant: int | None) -> str | None:

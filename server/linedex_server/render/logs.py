@@ -7,24 +7,32 @@ four and more of them in a row as one line.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import groupby
 
-from linedex.content.logs.instants import MINUTE, to_datetime
 from linedex.content.logs.levels import Level
 from linedex.content.logs.zones import zone_named
 from linedex.log_answers import LogFacts, Pattern, Patterns, Timeline, TimeSpan
 from linedex_server.render.words import Naming, bracketed, counted, elapsed, reasons
 
 _ORDER = [level.label for level in (Level.FATAL, Level.ERROR, Level.WARN, Level.INFO, Level.DEBUG, Level.TRACE)]
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MINUTE = 60_000_000
 _EMPTY_RUN = 4
 _DAY_MINUTES = 1440
-_BLOCKS = "▁▂▃▄▅▆▇█"
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_BAR = 20
+"""Characters of the longest bar."""
+
+
+def clock(instant: int, zone: tzinfo = UTC) -> datetime:
+    """Return an instant as a clock of a zone shows it."""
+    return (_EPOCH + timedelta(microseconds=instant)).astimezone(zone)
 
 
 def moment(instant: int, zone: tzinfo, *, seconds: bool = True) -> str:
     """Return an instant as `2026-03-04 05:06:07`, or without the seconds."""
-    shown = to_datetime(instant, zone)
+    shown = clock(instant, zone)
     return f"{shown:%Y-%m-%d %H:%M:%S}" if seconds else f"{shown:%Y-%m-%d %H:%M}"
 
 
@@ -44,10 +52,10 @@ def levels(told: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {told[name]:,}" for name in known)
 
 
-def sparkline(counts: Sequence[int]) -> str:
-    """Return a bar for each count; a blank for none."""
-    most = max(counts, default=0)
-    return "".join(_BLOCKS[(count * len(_BLOCKS) - 1) // most] if count else " " for count in counts)
+def bar(count: int, most: int) -> str:
+    """Return a bar as long as a count's share of the largest one, in eighths of a character; none for nothing."""
+    eighths = -(-count * _BAR * 8 // most) if most else 0
+    return _EIGHTHS[8] * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
 
 
 def timeline_page(answer: Timeline, name: Naming) -> str:
@@ -66,6 +74,15 @@ def timeline_page(answer: Timeline, name: Naming) -> str:
     return body + bracketed((*parts, *_how(answer)))
 
 
+def timeline_rows(answer: Timeline) -> Iterator[tuple[str, int, str, str]]:
+    """Yield each bucket for people: when it begins, its records, a bar of their share, and its levels."""
+    zone = zone_named(answer.zone)
+    most = max((bucket.total for bucket in answer.buckets), default=0)
+    for bucket in answer.buckets:
+        told = levels(bucket.levels) if len(answer.levels) > 1 and bucket.total else ""
+        yield moment(bucket.start, zone, seconds=False), bucket.total, bar(bucket.total, most), told
+
+
 def _how(answer: Timeline) -> list[str]:
     skipped = f"{sum(answer.skipped.values()):,} skipped ({reasons(answer.skipped)})" if answer.skipped else ""
     verdict = "stopped by the time limit: ask again" if answer.late else "partial" if answer.notes else "complete"
@@ -79,16 +96,16 @@ def _bucket_lines(answer: Timeline, zone: tzinfo) -> Iterator[str]:
         buckets = list(run)
         shown = buckets if not empty or len(buckets) < _EMPTY_RUN else buckets[:1]
         for bucket in shown:
-            start = to_datetime(bucket.start, zone)
+            start = clock(bucket.start, zone)
             if f"{start:%Y-%m-%d}" != day and answer.minutes < _DAY_MINUTES:
                 day = f"{start:%Y-%m-%d}"
                 yield day
-            clock = f"{start:%H:%M}" if answer.minutes < _DAY_MINUTES else f"{start:%Y-%m-%d}"
+            label = f"{start:%H:%M}" if answer.minutes < _DAY_MINUTES else f"{start:%Y-%m-%d}"
             if len(shown) < len(buckets):
-                last = to_datetime(buckets[-1].start, zone)
-                yield f"{clock} to {_clock(last, day, answer.minutes)}\t0 ({len(buckets)} empty buckets)"
+                last = clock(buckets[-1].start, zone)
+                yield f"{label} to {_clock(last, day, answer.minutes)}\t0 ({len(buckets)} empty buckets)"
             else:
-                yield f"{clock}\t{bucket.total:,}" + (f"\t{levels(bucket.levels)}" if several and not empty else "")
+                yield f"{label}\t{bucket.total:,}" + (f"\t{levels(bucket.levels)}" if several and not empty else "")
 
 
 def _clock(at: datetime, day: str, minutes: int) -> str:
@@ -137,12 +154,12 @@ def _pattern_lines(one: Pattern, zone: tzinfo) -> Iterator[str]:
 def facts_lines(log: LogFacts) -> list[str]:
     """Return the facts of a log, a sentence a line."""
     zone = zone_named(log.zone)
-    minutes = max(1, (log.last - log.first) // MINUTE + 1)
+    minutes = max(1, (log.last - log.first) // _MINUTE + 1)
     busy, most = log.busiest
     known = f"{log.zone}, {log.year}" if log.year else log.zone
     lines = [
         f"log of {counted(log.records, 'record')}: {moment(log.first, zone)} to {moment(log.last, zone)} ({known})",
-        f"rate {log.records / minutes:,.3g} a minute, most {most:,} at {moment(busy, zone, seconds=False)}",
+        f"rate {log.records / minutes:,.1f} a minute, most {most:,} at {moment(busy, zone, seconds=False)}",
         f"levels {levels(log.levels)} (by {log.level_source})" if log.levels else "no levels recognised",
         f"times as {', then '.join(log.formats)}",
     ]
