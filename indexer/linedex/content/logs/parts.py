@@ -172,8 +172,10 @@ def _part(
     place: tuple[int, int], window: Window, records: Records, carry: Carry, line_ends: int, *, continues: bool
 ) -> Part:
     heads = records.heads
-    times, levels = records.instants[heads], records.levels[heads]
-    known = records.instants[records.instants != NO_INSTANT]
+    every = bool(heads.all())
+    times = records.instants if every else records.instants[heads]
+    levels = records.levels if every else records.levels[heads]
+    known = times if every else records.instants[records.instants != NO_INSTANT]
     begun = records.instants[1:] if continues else records.instants
     lengths = np.minimum(window.ends, window.size) - window.starts
     return Part(
