@@ -29,6 +29,14 @@ def length(text: bytes) -> int:
     return len(text) if text.isascii() else len(text.decode("utf-8", "surrogateescape"))
 
 
+def offset(text: bytes, points: int) -> int:
+    """Return the bytes that the first `points` code points of UTF-8 `text` take, counted as `length` does."""
+    head = text[: 4 * points]
+    if head.isascii():
+        return min(points, len(text))
+    return len(head.decode("utf-8", "surrogateescape")[:points].encode("utf-8", "surrogateescape"))
+
+
 def shorten(line: bytes, limits: Limits) -> str:
     """Return a line of context as text, cut at the excerpt limit and then marked with an ellipsis."""
     if len(line) <= limits.excerpt:

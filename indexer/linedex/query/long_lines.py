@@ -118,14 +118,12 @@ class _Found:
             self.undecided = True  # what the part before had no end of begins before this one, or at its edge
         self._cut_column = 0
         spans: list[ByteSpan] = []
-        for start, end in _matches(matcher, text, self._limits):
+        begin = self._told(text, columns_before)
+        for start, end in _matches(matcher, text, begin, self._limits):
             if not part.closes and end >= len(text):
                 self._cut_column = columns_before + excerpt.length(text[:start]) + 1
-            elif start > 0 or part.opens:
+            elif start > 0 or part.opens or begin is not None:
                 spans.append((start, end))
-        if self.hit is not None:
-            told = self.hit.more[-1].column if self.hit.more else self.hit.column
-            spans = [span for span in spans if columns_before + excerpt.length(text[: span[0]]) + 1 > told]
         if spans and self.hit is None:
             first, *spans = spans
             made = excerpt.make_hit(
@@ -137,10 +135,22 @@ class _Found:
                 *(self.hit, text, (0, len(text)), spans, self._limits), columns_before=columns_before
             )
 
+    def _told(self, text: bytes, columns_before: int) -> int | None:
+        """Return where in a part the matches told so far end, None if none of them reaches into it.
 
-def _matches(matcher: Matcher, text: bytes, limits: Limits) -> Iterator[ByteSpan]:
+        The next match is the first from there on: one that a part finds from its own beginning may begin inside of
+        one that the part before has told, and hide it.
+        """
+        if self.hit is None:
+            return None
+        last = self.hit.more[-1] if self.hit.more else self.hit
+        end = last.end_column + (last.end_column == last.column) - 1 - columns_before
+        return excerpt.offset(text, end) if end >= 0 else None
+
+
+def _matches(matcher: Matcher, text: bytes, begin: int | None, limits: Limits) -> Iterator[ByteSpan]:
     # one more on each side, which a part's edge may have made up
-    found = next(matcher.find(text, more=limits.line_matches + 2), None)
+    found = next(matcher.find(text, begin or 0, more=limits.line_matches + 2), None)
     if found is not None:
         yield found.match_start, found.match_end
         yield from found.more
