@@ -143,9 +143,8 @@ def test_killed_at_any_step_everything_is_old_or_everything_is_new(
     assert len(outcomes) > 5
 
 
+@pytest.mark.parametrize("desk", ["native"], indirect=True)  # only an exchange can be taken back
 def test_a_file_written_since_by_somebody_else_is_not_lost(desk: Desk) -> None:
-    if not desk.abilities.renames:
-        pytest.skip("only an exchange can be taken back")
     furnish(desk)
 
     def append_and_die(step: str) -> None:
