@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 
 
 def main() -> int:
     """Run the command that the arguments name and return its exit status."""
     try:
+        if sys.argv[1:2] == ["mcp"] and (refused := _plain_bridge(sys.argv[2:])):
+            return refused
         # Here and not above, so that Ctrl-C is quiet while modules load too.
         from linedex_server.cli.app import run  # noqa: PLC0415
 
@@ -31,6 +34,26 @@ def main() -> int:
         sys.stderr.write(f"linedex: cannot write the answer: {error.strerror}\n")
         return 2
     return status
+
+
+def _plain_bridge(arguments: Sequence[str]) -> int:
+    """Be `linedex mcp` to the end, without what reads other commands; return 2 if refused, 0 if it takes that."""
+    from linedex.errors import LinedexError  # noqa: PLC0415
+    from linedex_server.cli.plain import bridge_settings  # noqa: PLC0415
+
+    given = bridge_settings(arguments)
+    if given is None:
+        return 0
+    from linedex_server.bridge import serve  # noqa: PLC0415
+    from linedex_server.config import Settings  # noqa: PLC0415
+
+    try:
+        serve(Settings.load(given).state_dir, given)
+    except LinedexError as error:
+        from linedex_server.cli.terminal import complain  # noqa: PLC0415
+
+        complain(error)
+        return 2
 
 
 def _write_no_more() -> None:
