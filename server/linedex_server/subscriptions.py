@@ -35,7 +35,7 @@ from mcp.types import (
 
 from linedex.errors import LinedexError, NotFound
 from linedex.files import names
-from linedex_server.resources import absolute, path_of, refusal
+from linedex_server.resources import path_of, refusal
 from linedex_server.workspace import Workspace
 
 LOOK_SECONDS = 1.0
@@ -231,7 +231,9 @@ def _mark(workspace: Workspace, path: str) -> Mark:
     try:
         if not os.path.lexists(names.parse(path)):
             return None  # `at` would look for names that are like it
-        status = os.lstat(absolute(*workspace.at(path)))
+        place = workspace.place(path)
+        # through the root, which judges what it opens: the folder may have become a way out since
+        status = place.opener.stat(place.path)
     except (LinedexError, OSError):
         return None
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
