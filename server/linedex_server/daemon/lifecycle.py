@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
+SWITCH_SECONDS = 0.001
+"""How long a thread may keep the interpreter from another; Python's own is five times as long."""
+
+
 def run(seat: Seat, settings: Settings, *, until_idle: bool, http: str | None = None) -> None:
     """Be the daemon until the end; ends the process.
 
@@ -52,6 +56,8 @@ def run(seat: Seat, settings: Settings, *, until_idle: bool, http: str | None = 
     """
     logging.basicConfig(stream=sys.stderr, level=settings.log_level.upper(), format="%(asctime)s linedex: %(message)s")
     record(seat.state_dir, Launcher.own())
+    # a client that comes while a tree is listed needs the interpreter many times over
+    sys.setswitchinterval(SWITCH_SECONDS)
     house = House(seat)
     engine = engine_of(replace(settings, state_dir=seat.state_dir))
     own = door = None
