@@ -7,10 +7,15 @@ freed last at the end of its heap; after a build that is tens of megabytes which
 from __future__ import annotations
 
 import ctypes
+import gc
 
 
 def give_back() -> None:
-    """Give freed memory back, where the allocator lets itself be asked; takes some milliseconds."""
+    """Free what only refers to itself, and give memory back where the allocator lets itself be asked.
+
+    Takes 0.1 s with the catalogue of 78,579 files, so it is for moments when nothing is to be done.
+    """
+    gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
