@@ -30,11 +30,12 @@ from linedex.log_answers import Bucket, CountedFile, Timeline, TimelineRequest
 from linedex.model import RelPath, SkipReason
 from linedex.query.log_range import selection_of, told_span
 from linedex.query.log_view import LogView, view_of
+from linedex.query.pieces import Entry
 from linedex.query.progress import Progress
 from linedex.query.scope import scope_of
 from linedex.query.source import Source, opened
 from linedex.query.surveys import OpenLog
-from linedex.query.verify import Entry, Verifier
+from linedex.query.verify import Verifier
 from linedex.store.catalogue import key_path
 from linedex.store.look import Look
 

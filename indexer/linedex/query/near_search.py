@@ -14,9 +14,9 @@ from linedex.model import LineNumber
 from linedex.query import excerpt
 from linedex.query.log_range import selection_of
 from linedex.query.near import near
+from linedex.query.pieces import Piece, Pieces
 from linedex.query.progress import Progress
 from linedex.query.scope import scope_of
-from linedex.query.verify import Piece, Verifier
 from linedex.store.catalogue import key_path
 from linedex.store.look import Look
 
@@ -50,14 +50,14 @@ def near_search(
     # everything is read: what is merely like the pattern need not hold any of its grams
     scope = scope_of(look, request)
     selection = selection_of(root, look, scope, request, limits)
-    verifier = Verifier(root, look.catalogue, None, request, limits, deadline, progress, selection)
+    pieces = Pieces(root, look.catalogue, None, request, limits, deadline, progress or Progress(), selection)
     files: list[FileHits] = []
     room = request.max_hits
     for entry in scope.entries(np.ones(len(scope.indexed), np.bool_)):
         if room <= 0 or time.monotonic() > deadline:
             break
         found: list[Hit] = []
-        for piece in verifier.pieces(entry):
+        for piece in pieces.of(entry):
             if isinstance(piece, Piece):
                 near_hits = _near_in(piece, request, limits, deadline - time.monotonic())
                 found += [hit for hit in near_hits if piece.asks_for(hit.line)]

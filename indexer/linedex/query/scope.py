@@ -15,7 +15,7 @@ from linedex.answers import SearchRequest
 from linedex.content import languages
 from linedex.model import FileState
 from linedex.query.globs import glob_pattern
-from linedex.query.verify import Entry
+from linedex.query.pieces import Entry
 from linedex.store.catalogue import Catalogue, is_hidden, key_path
 from linedex.store.look import Look, NewFile
 

@@ -35,10 +35,11 @@ from linedex.query.cursor import Cursor
 from linedex.query.enclosing import breadcrumbs
 from linedex.query.gram_query import Op, both
 from linedex.query.log_range import selection_of, span_numbers, told_span
+from linedex.query.pieces import FIRST_PLACE, Entry
 from linedex.query.plan import plan_request
 from linedex.query.progress import Progress
 from linedex.query.scope import scope_of
-from linedex.query.verify import FIRST_PLACE, Entry, Verifier
+from linedex.query.verify import Verifier
 from linedex.store.catalogue import key_path
 from linedex.store.look import Look
 
