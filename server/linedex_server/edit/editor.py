@@ -28,7 +28,8 @@ from linedex.query.progress import Progress
 from linedex_server.config import Settings
 from linedex_server.edit.content.document import WHOLE_BYTES, Document
 from linedex_server.edit.errors import Compressed, OwnState
-from linedex_server.edit.history.history import Budget, History
+from linedex_server.edit.history.budget import Budget
+from linedex_server.edit.history.history import History
 from linedex_server.edit.history.steps import Undoes
 from linedex_server.edit.planners import Subject
 from linedex_server.edit.put.commit import Committer

@@ -20,7 +20,8 @@ from linedex.errors import Unreadable
 from linedex_server.edit.errors import Conflict, NoSuchStep, WriteFailed
 from linedex_server.edit.history import steps as history_steps
 from linedex_server.edit.history import writers
-from linedex_server.edit.history.history import Budget, History
+from linedex_server.edit.history.budget import Budget
+from linedex_server.edit.history.history import History
 from linedex_server.edit.history.steps import Event, Intent, NewFileStep, Undoes, Writer, standing
 from linedex_server.edit.splice import Splice, applied
 
@@ -392,7 +393,8 @@ def child() -> dict[str, str]:
 def test_killed_at_any_moment_the_history_opens_with_every_settled_step(history: History) -> None:
     program = (
         "import sys; from pathlib import Path\n"
-        "from linedex_server.edit.history.history import Budget, History\n"
+        "from linedex_server.edit.history.budget import Budget\n"
+        "from linedex_server.edit.history.history import History\n"
         "from linedex_server.edit.history.steps import NewFileStep\n"
         "from linedex_server.edit.splice import Splice\n"
         "history = History(Path(sys.argv[1]), Budget(steps=30))\n"

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from linedex_server.edit.history.history import Budget, History, Kept
+from linedex_server.edit.history.budget import Budget
+from linedex_server.edit.history.history import History, Kept
 from linedex_server.edit.history.steps import Change, NewFileStep
 from linedex_server.edit.history.versions import Piece, splices, taken_back, whole
 from linedex_server.edit.splice import Splice, applied, ordered

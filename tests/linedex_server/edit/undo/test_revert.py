@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from linedex.files.roots import Roots
 from linedex.limits import Limits
 from linedex_server.edit.errors import Conflict, NoSuchStep
-from linedex_server.edit.history.history import Budget, History
+from linedex_server.edit.history.budget import Budget
+from linedex_server.edit.history.history import History
 from linedex_server.edit.history.steps import NewFileStep, Undoes
 from linedex_server.edit.put.plans import Plan
 from linedex_server.edit.put.snapshot import Snapshot

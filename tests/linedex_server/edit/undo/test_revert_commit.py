@@ -12,7 +12,8 @@ from linedex.files.names import display
 from linedex.files.roots import Roots
 from linedex.limits import Limits
 from linedex.model import RelPath
-from linedex_server.edit.history.history import Budget, History
+from linedex_server.edit.history.budget import Budget
+from linedex_server.edit.history.history import History
 from linedex_server.edit.put.commit import Committer
 from linedex_server.edit.put.plans import Committed, Plan, Planner, Target
 from linedex_server.edit.splice import Splice
