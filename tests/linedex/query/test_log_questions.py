@@ -9,29 +9,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.linedex.query.plain_logs import NAME, START, TINY, in_order, written
 
 from linedex.errors import NotFound
 from linedex.index import Index
-from linedex.limits import Limits
 from linedex.log_answers import PatternsRequest, Timeline, TimelineRequest
-from linedex.model import RelPath
 from linedex.query.log_patterns import NoTimes
 
-TINY = Limits(
-    large_file=256,
-    block_bytes=64,
-    block_slack=700,
-    batch_bytes=300,
-    window_bytes=128,
-    window_overlap=32,
-    log_part_bytes=200,
-    log_zone="UTC",
-    index_symbols=False,
-    workers=0,
-)
-START = datetime(2026, 3, 4, 5, 0, 0, tzinfo=UTC)
 STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (\w+) (.*)")
-NAME = RelPath(b"app.log")
 ENTRY = st.tuples(
     st.integers(-50, 300),
     st.sampled_from(["INFO", "ERROR", "WARN"]),
@@ -40,19 +25,6 @@ ENTRY = st.tuples(
 )
 # seconds after the start: ranges begin and end inside minutes too
 MOMENT = st.none() | st.integers(-100, 2500)
-
-
-def in_order(pair: tuple[int | None, int | None]) -> bool:
-    return pair[0] is None or pair[1] is None or pair[0] < pair[1]
-
-
-def written(entries: list[tuple[int, str, str, int]], step: int = 60) -> str:
-    lines = []
-    for number, (seconds, level, message, more) in enumerate(entries):
-        moment = START + timedelta(seconds=step * number + seconds)
-        lines.append(f"{moment:%Y-%m-%d %H:%M:%S} {level} {message}")
-        lines += ["  at disk.place(bob)"] * more
-    return "".join(line + "\n" for line in lines)
 
 
 def spelled(seconds: int | None) -> str:
