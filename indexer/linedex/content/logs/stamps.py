@@ -153,7 +153,10 @@ class StampReader:
             places = self._places(window)
             for layout in self._layouts.values():
                 self._apply(layout, window, places, stamps)
-            self._one_by_one(window, places, stamps)
+            line = 0
+            while (learned := self._one_by_one(window, places, stamps, line)) is not None:
+                line, layout = learned
+                self._apply(layout, window, places, stamps)
         return stamps
 
     def fill(self, window: Window, stamps: Stamps) -> Flags:
@@ -190,13 +193,18 @@ class StampReader:
         limits: Places = np.minimum(window.ends, window.starts + (512 - 16))
         return limits
 
-    def _one_by_one(self, window: Window, places: Places, stamps: Stamps) -> None:
+    def _one_by_one(self, window: Window, places: Places, stamps: Stamps, first: int) -> tuple[int, Layout] | None:
+        """Read the lines from `first` on that have no stamp, up to one that teaches a layout.
+
+        Returns:
+            The line behind that one and what it taught, None when all lines are read.
+        """
         rule, text = self.rule, window.text
-        left: Flags = ~stamps.found
+        left: Flags = ~stamps.found[first:]
         if rule.place_name == HEAD.name:
             # lines of stack traces are many, and their first byte tells them
-            left &= self._begins[window.octets[places]]
-        lines = np.flatnonzero(left)
+            left &= self._begins[window.octets[places[first:]]]
+        lines = np.flatnonzero(left) + first
         for line, start, end, place in zip(
             lines.tolist(),
             window.starts[lines].tolist(),
@@ -215,7 +223,9 @@ class StampReader:
             if place == begin and len(self._layouts) < _LAYOUTS:
                 shape = Layout.shape(match["stamp"])
                 if shape is not None and shape not in self._layouts:
-                    self._layouts[shape] = Layout(rule.stamp_format, match)
+                    layout = self._layouts[shape] = Layout(rule.stamp_format, match)
+                    return line + 1, layout
+        return None
 
     def _places(self, window: Window) -> Places:
         """Return where the anchor puts the stamp of each line, -1 where it is not settled."""
