@@ -15,7 +15,8 @@ from pathlib import Path
 import apsw
 import numpy as np
 
-from linedex.build.analyze import BLOCK_BITS, OVERLAP, ReadFiles, block_column, read_files
+from linedex.build.analyze import ReadFiles, read_files
+from linedex.build.columns import BLOCK_BITS, OVERLAP, block_column
 from linedex.build.compressed import SurveyFile, survey_file
 from linedex.content.grams import MAX_BITS, MIN_BITS, Bits, transpose
 from linedex.content.lines import LineEnds, Reader

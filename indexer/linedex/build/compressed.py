@@ -11,16 +11,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from linedex.build.analyze import (
-    LargeFile,
-    RangeRead,
-    ReadRange,
-    file_column,
-    large_language,
-    log_reading,
-    read_range,
-    skipped,
-)
+from linedex.build.analyze import LargeFile, large_language, log_reading, skipped
+from linedex.build.columns import file_column
+from linedex.build.ranges import RangeRead, ReadRange, read_range
 from linedex.content import languages
 from linedex.content.folding import fold, utf8_text
 from linedex.content.grams import Bits
@@ -28,11 +21,11 @@ from linedex.content.lines import LineEnds, cut_ranges
 from linedex.errors import LinedexError
 from linedex.files import fingerprint as fingerprints
 from linedex.files import text_format
-from linedex.files.compressed.codec import MAGIC_BYTES, Codec, codec_of, plain_name
+from linedex.files.compressed.codec import MAGIC_BYTES, Codec, codec_of, plain_name, ReadRaw
 from linedex.files.compressed.decoding import Survey, TooDense, Way, beginning
 from linedex.files.compressed.reader import DecodedReader
 from linedex.files.compressed.shadow import Shadows
-from linedex.files.compressed.stream import Forward, ReadRaw
+from linedex.files.compressed.stream import Forward
 from linedex.files.compressed.survey import survey
 from linedex.files.magic import names_binary
 from linedex.files.roots import Root

@@ -15,21 +15,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from linedex.build.analyze import (
-    BLOCK_SPARSE,
-    OVERLAP,
-    WHOLE_LIMIT,
-    RangeRead,
-    ReadRange,
-    blocks_of,
-    joined_column,
-    large_language,
-    log_range,
-    read_range,
-)
+from linedex.build.analyze import large_language
 from linedex.build.checkpoints import Stopped, first_changed
+from linedex.build.columns import BLOCK_SPARSE, OVERLAP, WHOLE_LIMIT, joined_column
 from linedex.build.inline import InlinePool
 from linedex.build.log_pass import LogPass, take_range
+from linedex.build.ranges import RangeRead, ReadRange, blocks_of, log_range, read_range
 from linedex.build.rewinding import rewound
 from linedex.build.site import Site
 from linedex.build.workers import Failure, Pool

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import apsw
 
-from linedex.build.analyze import RangeRead, ReadRange, read_range
+from linedex.build.ranges import RangeRead, ReadRange, read_range
 from linedex.content.logs.parts import LogRange, Part, ShapedPart, follow, joined_part
 from linedex.content.logs.records import FILE_START, Carry
 from linedex.content.logs.templates.miner import Mined, Tally, TemplateMiner

@@ -15,16 +15,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from linedex.build.analyze import (
-    BLOCK_SPARSE,
-    OVERLAP,
-    WHOLE_LIMIT,
-    RangeRead,
-    ReadRange,
-    joined_column,
-    large_language,
-    read_range,
-)
+from linedex.build.analyze import large_language
+from linedex.build.columns import BLOCK_SPARSE, OVERLAP, WHOLE_LIMIT, joined_column
+from linedex.build.ranges import RangeRead, ReadRange, read_range
 from linedex.build.site import Site
 from linedex.content.lines import LineEnds, Offsets, cut_ranges
 from linedex.content.symbols import has_outline

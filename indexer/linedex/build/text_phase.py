@@ -17,23 +17,13 @@ import apsw
 import numpy as np
 
 from linedex.answers import Phase
-from linedex.build.analyze import (
-    BLOCK_SPARSE,
-    WHOLE_LIMIT,
-    FilesRead,
-    LargeFile,
-    RangeRead,
-    ReadFiles,
-    ReadRange,
-    confirmed,
-    read_files,
-    read_range,
-    whole_column,
-)
+from linedex.build.analyze import FilesRead, LargeFile, ReadFiles, read_files
+from linedex.build.columns import BLOCK_SPARSE, WHOLE_LIMIT, whole_column
 from linedex.build.compressed import FileSurveyed, SurveyFile, survey_or_range
 from linedex.build.decoded_ranges import DecodedRanges, let_go
 from linedex.build.inline import InlinePool
 from linedex.build.log_pass import LogPass, take_range
+from linedex.build.ranges import RangeRead, ReadRange, confirmed, read_range
 from linedex.build.site import Site
 from linedex.build.workers import Failure, Pool, PoolClosed
 from linedex.content.grams import Bits

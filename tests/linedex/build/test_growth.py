@@ -13,8 +13,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from linedex.answers import OutputMode, SearchRequest
-from linedex.build.analyze import ReadFiles, ReadRange, confirmed, read_files, read_range
+from linedex.build.analyze import ReadFiles, read_files
 from linedex.build.contents import contents
+from linedex.build.ranges import ReadRange, confirmed, read_range
 from linedex.index import Index
 from linedex.limits import Limits
 from linedex.model import FileId, RelPath
