@@ -151,7 +151,9 @@ class LogLife(RuleBasedStateMachine):
         if not lines[-1]:
             lines.pop()
         for word in ("alpha", "OMEGA", "7f3a", "line"):
-            answer = self.index.search(SearchRequest(word, regex=False, scope=NAME, max_hits=10_000))
+            answer = self.index.search(
+                SearchRequest(word, regex=False, scope=NAME, max_hits=10_000, case_sensitive=True)
+            )
             hits = [hit.line for file in answer.files for hit in file.hits]
             assert hits == [at for at, line in enumerate(lines, start=1) if word in line]
         if lines:
