@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import click
 import pytest
 
 from linedex_server.cli.app import cli, run
+from linedex_server.cli.teaching import TaughtCommand
 
 COMMANDS = cli.list_commands(click.Context(cli))
 
@@ -47,9 +49,45 @@ def test_a_search_loads_neither_the_protocol_nor_the_bars() -> None:
     assert loaded(["search", "nowhere", __file__]) & {"mcp", "rich"} == set()
 
 
-def test_an_unknown_command_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["serch"]) == 2
-    assert "serch" in capsys.readouterr().err
+@pytest.mark.parametrize(("typed", "meant"), [("serch", "search"), ("lo", "log"), ("histroy", "history")])
+def test_a_mistyped_command_is_answered_with_the_one_that_is_like_it(
+    typed: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([typed]) == 2
+    assert f"There is no command '{typed}'. Did you mean '{meant}'?" in capsys.readouterr().err
+
+
+def test_a_word_that_is_like_no_command_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["zzzzzz"]) == 2
+    assert "There is no command 'zzzzzz'.\n" in capsys.readouterr().err
+
+
+def test_the_help_lists_every_command_once_with_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    listed = re.findall(r"^  ([a-z]+) +[A-Z].*\.$", capsys.readouterr().out, re.MULTILINE)
+    assert sorted(listed) == sorted(COMMANDS)
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+@pytest.mark.parametrize("columns", [44, 60, 80])
+def test_no_example_is_broken_on_a_narrow_terminal(
+    name: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert run([*name.split(), "--help"]) == 0
+    printed = capsys.readouterr().out.partition("Examples:\n")[2].splitlines()
+    command = cli.get_command(click.Context(cli), name) if name else cli
+    assert isinstance(command, TaughtCommand)
+    for line, does in command.examples:
+        assert any(one.startswith(f"  {line}") for one in printed), line
+        # its first words stand together: it has a column of some width, or a line of its own
+        assert any(" ".join(does.split()[:2]) in one for one in printed), does
+
+
+def test_summaries_of_a_group_are_whole(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run(["languages", "--help"]) == 0
+    assert "..." not in capsys.readouterr().out.partition("Commands:")[2]
 
 
 def test_no_command_prints_the_help(capsys: pytest.CaptureFixture[str]) -> None:

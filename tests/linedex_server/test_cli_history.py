@@ -42,5 +42,6 @@ def test_what_cannot_be_taken_back_is_told_with_status_2(house: House) -> None:
     ):
         done = house.run(*arguments)
         assert (done.returncode, why in done.stderr) == (2, True), done.stderr
+        assert "edit_history" not in done.stderr, "a tool is named where a command is meant"
     assert house.run("history").returncode == 1
     assert (root / "a.txt").read_bytes() == b"one\n"

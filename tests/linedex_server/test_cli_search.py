@@ -136,3 +136,18 @@ def test_it_prints_and_ends_as_ripgrep_does(
     wanted = [line for line in expected.stdout.splitlines() if "binary file matches" not in line]
     status, lines, said = found(capfdbinary, *options)
     assert (sorted(lines), status) == (sorted(wanted), expected.returncode), said
+
+
+def test_a_quiet_search_says_nothing_when_it_stops_at_the_first_hit(
+    folder: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert found(capfdbinary, "-q", "total") == (0, [], "")
+
+
+def test_a_search_that_cannot_be_made_says_why_and_sums_up_nothing(
+    folder: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    status, lines, said = found(capfdbinary, "--level", "grave", "total", "crlf.txt")
+    assert (status, lines) == (2, [])
+    assert "`grave` is no level" in said
+    assert "0 hits" not in said

@@ -353,6 +353,8 @@ def test_an_unknown_tool_is_a_protocol_error_that_names_the_tools(workspace: Wor
 def test_an_unknown_parameter_is_refused_with_the_nearest_one(workspace: Workspace) -> None:
     said = refusal(workspace, "search_directory", absolute_dir_path=".", patern="x")
     assert said == "search_directory failed: There is no parameter `patern`.\nDid you mean pattern?"
+    said = refusal(workspace, "search_directory", path=".", pattern="x")
+    assert said == "search_directory failed: There is no parameter `path`.\nDid you mean absolute_dir_path?"
 
 
 def test_numbers_and_truth_values_may_come_as_text(workspace: Workspace) -> None:

@@ -21,7 +21,7 @@ from linedex.content.lines import LineEnds, cut_ranges
 from linedex.errors import LinedexError
 from linedex.files import fingerprint as fingerprints
 from linedex.files import text_format
-from linedex.files.compressed.codec import MAGIC_BYTES, Codec, codec_of, plain_name, ReadRaw
+from linedex.files.compressed.codec import MAGIC_BYTES, Codec, ReadRaw, codec_of, plain_name
 from linedex.files.compressed.decoding import Survey, TooDense, Way, beginning
 from linedex.files.compressed.reader import DecodedReader
 from linedex.files.compressed.shadow import Shadows

@@ -17,6 +17,9 @@ from linedex.files.compressed.reader import STEP, DecodedReader
 from linedex.files.compressed.stream import BEGINNING, Forward, Start
 from linedex.model import Fingerprint
 
+_FAR = 8 << 20
+"""Where seek points are further apart, decoding from one to each range costs more than each worker's decoding of all."""
+
 
 @dataclass(frozen=True, slots=True)
 class DecodedPart:
@@ -48,7 +51,7 @@ class DecodedRanges:
     def part(self, offset: int) -> DecodedPart:
         """Return where to begin for a range that begins at a decoded offset."""
         decoding = self.decoding
-        if decoding.way is Way.SEQUENTIAL:
+        if decoding.way is Way.SEQUENTIAL or (decoding.way is Way.POINTS and decoding.points.widest > _FAR):
             return DecodedPart(decoding.codec, decoding.size, sequential=True)
         start = decoding.points.before(offset, self.windows)
         if decoding.way is Way.SHADOW:

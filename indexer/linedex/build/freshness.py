@@ -206,7 +206,7 @@ class Freshness:
         watcher = self._watcher
         if watcher is not None and self._tree is not None:
             how = "at once" if watcher.exact else "eventual"
-            return f"{how}: {watcher.name} watches {watcher.folders:,} folders"
+            return f"{how}: {watcher.name} watches {watcher.folders:,} folder{'s' if watcher.folders != 1 else ''}"
         return f"polling: {STAT_EACH}" if self._refusal else STAT_EACH
 
     @property

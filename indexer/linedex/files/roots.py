@@ -367,27 +367,28 @@ def _demand_existence(path: str, place: Place) -> None:
         mode = os.lstat(place.absolute).st_mode
     except OSError as error:
         if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}:
-            raise NotFound(f"There is no `{path}`.", _near(place)) from error
+            raise NotFound(f"There is no `{path}`.", _near(path, place)) from error
         raise Unreadable(f"`{path}` cannot be looked at: {error.strerror}.", "Check its permissions.") from error
     if stat.S_ISLNK(mode):
         # What is still a link after all links were followed is one of a loop.
         raise NotFound(f"`{path}` is a link that leads back to itself.", "Name the file itself.")
 
 
-def _near(place: Place) -> str:
+def _near(path: str, place: Place) -> str:
     """Say what stands where the path first goes wrong, and which names there are like the one asked for."""
     from rapidfuzz import fuzz, process  # noqa: PLC0415  its import takes 32 ms, and only a refusal needs it
 
     folder, missing = os.path.split(place.absolute)
     while not os.path.isdir(folder) and folder != place.opener.path:
         if os.path.lexists(folder):
-            return f"`{names.display(folder)}` is a file, not a folder."
+            return f"`{_spelled(path, place, folder)}` is a file, not a folder."
         folder, missing = os.path.split(folder)
+    shown = _spelled(path, place, folder)
     try:
         with os.scandir(folder) as entries:
             listed = [names.display(entry.name) for entry in islice(entries, _LISTED_FOR_NEAR_NAMES)]
     except OSError:
-        return f"Its folder `{names.display(folder)}` cannot be listed."
+        return f"Its folder `{shown}` cannot be listed."
     near = process.extract(
         names.display(missing),
         listed,
@@ -397,6 +398,15 @@ def _near(place: Place) -> str:
         score_cutoff=_NEAR_LIKENESS,
     )
     if not near:
-        return f"List `{names.display(folder)}` to see what is there."
-    shown_folder = names.display(folder).rstrip("/")
-    return f"Did you mean {' or '.join(f'`{shown_folder}/{name}`' for name, _, _ in near)}?"
+        return f"List `{shown}` to see what is there."
+    # `~` at the front would be taken for the home folder
+    meant = [name if shown == "." and name[:1] != "~" else f"{shown.rstrip('/')}/{name}" for name, _, _ in near]
+    return f"Did you mean {' or '.join(f'`{one}`' for one in meant)}?"
+
+
+def _spelled(path: str, place: Place, folder: bytes) -> str:
+    """Return `folder`, on the way to `place`, as who wrote `path` for that would write it: relative to the same."""
+    asked, rest = path.rstrip("/"), names.display(place.absolute[len(folder) :].lstrip(b"/"))
+    if asked == rest:
+        return "."
+    return (asked.removesuffix(f"/{rest}") or "/") if asked.endswith(f"/{rest}") else names.display(folder)

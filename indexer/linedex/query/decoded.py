@@ -2,7 +2,8 @@
 
 Promise: what is given is decoded from the file's present bytes, or from a copy of exactly this state of it. What the
 index knows of the file only says where decoding can begin. A file that the index does not know is measured first, by
-decoding it once, and then read from its beginning; the measure is remembered, the text is not.
+decoding it once, and then read from its beginning; the measure is remembered, the text is not. One that declares where
+its frames or blocks are is believed until a read shows that it holds less, which is told and remembered too.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from linedex.files import fingerprint as fingerprints
 from linedex.files.compressed.codec import MAGIC_BYTES, Codec, codec_of, is_named_compressed
 from linedex.files.compressed.decoding import Decoding, Density, beginning
 from linedex.files.compressed.frames import declared_points
+from linedex.files.compressed.points import Points
 from linedex.files.compressed.reader import STEP, DecodedReader
 from linedex.files.compressed.stream import Forward
+from linedex.files.compressed.xz_blocks import block_table
 from linedex.limits import Limits
 from linedex.model import Change, FileId, Fingerprint, LineCount, RelPath
 from linedex.query.indexed_part import IndexedPart
@@ -44,6 +47,8 @@ class Measure:
 
 
 _MEASURES: Final = Remembered[Measure](512)
+_DISTRUSTED: Final = Remembered[bool](512)
+"""Files that hold less than they declare."""
 
 
 class DecodedText:
@@ -55,6 +60,7 @@ class DecodedText:
         damage: why there are no more, "" when that is all.
         whole: whether there was time to find its end.
         part: what the index knows of the text, None when it does not know this state of the file.
+        broken: where the text turned out to end though the file declares more, -1 while it did not.
     """
 
     codec: Codec
@@ -62,16 +68,35 @@ class DecodedText:
     damage: str
     whole: bool
     part: IndexedPart | None
+    broken: int
 
     def __init__(
-        self, codec: Codec, measure: Measure, reader: DecodedReader | bytes, part: IndexedPart | None, shadow: int = -1
+        self,
+        codec: Codec,
+        measure: Measure,
+        reader: DecodedReader | bytes,
+        part: IndexedPart | None = None,
+        shadow: int = -1,
+        *,
+        declared: Fingerprint | None = None,
     ) -> None:
-        """Take what was found; `shadow` is a descriptor that `close` closes."""
+        """Take what was found.
+
+        Args:
+            codec: how the file is compressed.
+            measure: of its text.
+            reader: reads the text, or is it.
+            part: what the index knows of it.
+            shadow: a descriptor that `close` closes.
+            declared: the state of a file of which `measure` is only what it declares.
+        """
         self.codec = codec
         self.size, self.damage, self.whole = measure.size, measure.damage, measure.whole
         self.part = part
+        self.broken = -1
         self._reader = reader
         self._shadow = shadow
+        self._declared = declared
 
     @property
     def sequential(self) -> bool:
@@ -87,7 +112,12 @@ class DecodedText:
         """
         if isinstance(self._reader, bytes):
             return self._reader[offset : offset + size]
-        return self._reader.read(offset, size)
+        found = self._reader.read(offset, size)
+        if self._declared is not None and len(found) < min(size, self.size - offset):
+            self.broken = offset + len(found)
+            settled = not fingerprints.is_racy(self._declared, time.time_ns())
+            _DISTRUSTED.get(self._declared, lambda: True, keep=settled)
+        return found
 
     def close(self) -> None:
         """Let go of what was opened beside the file itself."""
@@ -133,15 +163,24 @@ def decoded_text(
     short = beginning(read, codec, limits.large_file)
     if short is not None:
         text, damage = short
-        return DecodedText(codec, Measure(len(text), damage), text, None)
-    if codec is Codec.ZSTD and (frames := declared_points(read, mark.size, limits.frame_bytes)) is not None:
-        points, size = frames
+        return DecodedText(codec, Measure(len(text), damage), text)
+    declared = _declared(read, mark.size, codec, limits)
+    if declared is not None and not _DISTRUSTED.get(mark, lambda: False, keep=False):
+        points, size = declared
         Density(limits).check(size, mark.size)
         reader = DecodedReader(read, codec, size, points, check=_alarm(deadline))
-        return DecodedText(codec, Measure(size, ""), reader, None)
+        return DecodedText(codec, Measure(size, ""), reader, declared=mark)
     measure = _measured(read, mark, codec, limits, deadline)
     reader = DecodedReader(read, codec, measure.size, check=_alarm(deadline))
-    return DecodedText(codec, measure, reader, None)
+    return DecodedText(codec, measure, reader)
+
+
+def _declared(read: Reader, end: int, codec: Codec, limits: Limits) -> tuple[Points, int] | None:
+    """Return the seek points and the size of a text as the file itself declares them, None when it does not."""
+    if codec is Codec.ZSTD:
+        return declared_points(read, end, limits.frame_bytes)
+    table = block_table(read, end) if codec is Codec.XZ else None
+    return (table.points, table.size) if table is not None and len(table.points) > 1 else None
 
 
 def _as_stored(

@@ -105,12 +105,17 @@ def _block_lines(source: Source, line: int, depth: int, missing: str) -> ReadAns
 
 def _outside(line: int, around: _Around) -> str:
     near = [
-        f"{side}: {symbol.kind} {symbol.path} (lines {symbol.start_line:,}-{symbol.end_line:,})"
+        f"{side}: {symbol.kind} {symbol.path} ({_lines(symbol)})"
         for side, symbol in (("before it", around.before), ("after it", around.after))
         if symbol is not None
     ]
     says = f"line {line:,} is in no function or class" if not around.missing else around.missing
     return "; ".join([says, *near])
+
+
+def _lines(symbol: Symbol) -> str:
+    first, last = symbol.start_line, symbol.end_line
+    return f"line {first:,}" if first == last else f"lines {first:,}-{last:,}"
 
 
 def _encloses(symbol: Symbol) -> bool:

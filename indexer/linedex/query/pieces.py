@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 
 import apsw
@@ -193,7 +193,12 @@ class Pieces:
                     chosen = self._filter.small(log, lines)
                 yield Piece(lines, LineNumber(1), 0, len(lines), chosen)
                 return
-            yield from self._large_pieces(entry, descriptor, status, place, text, context=context)
+            anew = yield from self._large_pieces(entry, descriptor, status, place, text, context=context)
+            if anew and text is not None:
+                text.close()
+                text = self._decoded(entry, descriptor)
+                place = max(place, self.place)
+                yield from self._large_pieces(entry, descriptor, status, place, text, context=context)
         except OSError:
             self.outcome.skip(SkipReason.UNREADABLE)
         except TooDense:
@@ -202,6 +207,11 @@ class Pieces:
             self.outcome.late = True
         finally:
             if text is not None:
+                if text.broken >= 0:
+                    self.outcome.note(
+                        f"{display(key_path(entry.key))} is damaged at {text.broken:,} bytes of its text, and what"
+                        " follows was not searched"
+                    )
                 text.close()
             os.close(descriptor)
 
@@ -238,7 +248,11 @@ class Pieces:
         text: DecodedText | None,
         *,
         context: bool,
-    ) -> Iterator[Piece | LongLine]:
+    ) -> Generator[Piece | LongLine, None, bool]:
+        """Yield the pieces of a large file; return whether those from `self.place` on are to be asked for anew.
+
+        That is so when the text of a compressed file proves shorter than the file declares.
+        """
         size = status.st_size if text is None else text.size
 
         def read(offset: int, length: int) -> bytes:
@@ -249,9 +263,11 @@ class Pieces:
         reader: Reader = part.reading(read, size) if part else read
         known = part.format if part else self._known(entry, status)
         spelling = known or text_format.detect(read, size)
+        if text is not None and text.broken >= 0:
+            return True
         if spelling.binary:
             self.outcome.skip(SkipReason.BINARY)
-            return
+            return False
         if self._multiline and size > self._limits.window_bytes:
             self.outcome.note(
                 f"{display(key_path(entry.key))} is matched in pieces of {self._limits.window_bytes:,} bytes: a match"
@@ -265,7 +281,7 @@ class Pieces:
             choice = self._filter.large(log, part, self._db)
             if choice is None:
                 self.outcome.late = True
-                return
+                return False
             stretches = choice.within(stretches)
         for whole in stretches:
             if whole.end <= place[0]:
@@ -280,24 +296,29 @@ class Pieces:
                 self._progress.check()
                 if time.monotonic() > self._deadline:
                     self.outcome.late = True
-                    return
+                    return False
                 if window.divided:
                     long_line = LongLine(line, reader, window, going, replace(spelling, bom=0))
                     if choice is not None:
                         long_line = replace(long_line, chosen=choice.long_line(window.start, line))
                     if long_line.chosen is None or line in long_line.chosen:
                         yield long_line
+                    if text is not None and text.broken >= 0:
+                        return False  # what there is of it was given
                     line = LineNumber(line + 1)
                     continue
                 data = reader(window.start, window.end - window.start)
+                if text is not None and text.broken >= 0:
+                    return True
                 piece = self._whole_lines(reader, window, data, line, spelling, ends, context=context)
                 if choice is not None:
                     core = piece.text[piece.core : piece.core_end]
                     piece = replace(piece, chosen=choice.lines(window.start, core, line, window.end))
                 yield piece
                 if choice is not None and choice.hopeless:
-                    return
+                    return False
                 line = LineNumber(line + ends.count(data))
+        return False
 
     def _indexed_part(self, entry: Entry, now: Fingerprint, read: Reader) -> IndexedPart | None:
         if self._db is None or entry.place < 0:

@@ -13,12 +13,11 @@ from pathlib import Path
 
 import apsw
 
-from linedex.files.compressed.codec import Codec
+from linedex.files.compressed.codec import Codec, ReadRaw
 from linedex.files.compressed.decoding import Decoding, Survey, Way
 from linedex.files.compressed.points import Points, Windows
 from linedex.files.compressed.reader import DecodedReader, never
 from linedex.files.compressed.shadow import Shadows
-from linedex.files.compressed.stream import ReadRaw
 from linedex.limits import Limits
 from linedex.model import FileId, Fingerprint
 

@@ -23,25 +23,35 @@ class _Entry(NamedTuple):
     summary: str
 
 
-_COMMANDS = {
-    "search": _Entry("search", "search", "Find a pattern in files and folders, like grep."),
-    "read": _Entry("show", "read", "Print lines of a file, however large."),
-    "outline": _Entry("show", "outline", "List the symbols of a file."),
-    "symbols": _Entry("show", "symbols", "Find where a name is defined."),
-    "files": _Entry("show", "files", "Find files by a part of their path."),
-    "log": _Entry("logs", "log", "Say what a log holds, over time."),
-    "tail": _Entry("logs", "tail", "Print the last lines of a file, and follow it."),
-    "history": _Entry("history", "history", "List what was written through linedex."),
-    "revert": _Entry("history", "revert", "Take a write of a file back."),
-    "index": _Entry("indexing", "index", "Index folders, so that searches take milliseconds."),
-    "status": _Entry("state", "status", "Say what is indexed and how far."),
-    "check": _Entry("state", "check", "Compare an index with every file it speaks of."),
-    "languages": _Entry("languages", "languages", "List or add the languages whose symbols are known."),
-    "serve": _Entry("serving", "serve", "Be the daemon that keeps the indexes, in the foreground."),
-    "stop": _Entry("serving", "stop", "End the daemon."),
-    "mcp": _Entry("serving", "mcp", "Answer an AI assistant over MCP on stdin and stdout."),
-    "install": _Entry("install", "install", "Add linedex to the settings of an AI client."),
+_SECTIONS = {
+    "Find and read": {
+        "search": _Entry("search", "search", "Find a pattern in files and folders, like grep."),
+        "read": _Entry("show", "read", "Print lines of a file, however large."),
+        "outline": _Entry("show", "outline", "List the symbols of a file."),
+        "symbols": _Entry("show", "symbols", "Find where a name is defined."),
+        "files": _Entry("show", "files", "Find files by a part of their path."),
+    },
+    "Logs": {
+        "log": _Entry("logs", "log", "Say what a log holds, over time."),
+        "tail": _Entry("logs", "tail", "Print the last lines of a file, and follow it."),
+    },
+    "The index": {
+        "index": _Entry("indexing", "index", "Index folders, so that searches take milliseconds."),
+        "status": _Entry("state", "status", "Say what is indexed and how far."),
+        "check": _Entry("state", "check", "Compare an index with every file it speaks of."),
+        "languages": _Entry("languages", "languages", "List or add the languages whose symbols are known."),
+    },
+    "AI assistants": {
+        "install": _Entry("install", "install", "Add linedex to the settings of an AI client."),
+        "mcp": _Entry("serving", "mcp", "Answer an AI assistant over MCP on stdin and stdout."),
+        "history": _Entry("history", "history", "List what was written through linedex."),
+        "revert": _Entry("history", "revert", "Take a write of a file back."),
+        "serve": _Entry("serving", "serve", "Be the daemon that keeps the indexes, in the foreground."),
+        "stop": _Entry("serving", "stop", "End the daemon."),
+    },
 }
+"""The commands, as their list is laid out."""
+_COMMANDS = {name: entry for section in _SECTIONS.values() for name, entry in section.items()}
 
 
 class _Commands(TaughtGroup):
@@ -59,8 +69,20 @@ class _Commands(TaughtGroup):
         return command
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in _COMMANDS.items()])
+        widest = max(map(len, _COMMANDS))
+        for title, commands in _SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(widest), entry.summary) for name, entry in commands.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            # only for a mistake
+            near = importlib.import_module("difflib").get_close_matches(args[0], _COMMANDS, n=1)
+            hint = f" Did you mean '{near[0]}'?" if near else ""
+            ctx.fail(f"There is no command '{args[0]}'.{hint}")
+        return super().resolve_command(ctx, args)
 
 
 def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
@@ -90,7 +112,7 @@ def cli() -> None:
     """Find and read text in folders and huge files, in milliseconds.
 
     Works at once on any folder; after `linedex index DIR` an answer on it takes milliseconds, and is still checked
-    against the files as they are now.
+    against the files as they are now. `linedex COMMAND --help` has examples of each.
     """
 
 

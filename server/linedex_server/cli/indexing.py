@@ -39,8 +39,7 @@ def summary(status: IndexStatus, seconds: float) -> list[str]:
     lines.append(f"  files     {files} = {status.files:,} seen")
     lines.extend(f"            {count:,} {reason}" for reason, count in sorted(status.skipped.items(), key=_commonest))
     text = status.progress.get(Phase.TEXT, PhaseProgress())
-    rate = f", {size(int(text.rate))}/s" if text.done_bytes and text.seconds else ""
-    lines.append(f"  text      {size(status.text_bytes)}; {_read(text)} in {elapsed(text.seconds)}{rate}")
+    lines.append(f"  text      {size(status.text_bytes)}; {_read(text)}")
     symbols = f"  symbols   {status.symbols:,} in {counted(status.symbol_files, 'file')}"
     symbols += f", {status.symbol_pending:,} pending" if status.symbol_pending else ""
     without = sum(status.symbol_skipped.values())
@@ -61,7 +60,10 @@ def _commonest(entry: tuple[str, int]) -> tuple[int, str]:
 
 
 def _read(text: PhaseProgress) -> str:
-    return f"{size(text.done_bytes)} read now" if text.done_bytes else "nothing had changed"
+    if not text.done_bytes:
+        return "nothing had changed"
+    rate = f", {size(int(text.rate))}/s" if text.seconds else ""
+    return f"{size(text.done_bytes)} read now in {elapsed(text.seconds)}{rate}"
 
 
 def _share(part: int, whole: int) -> str:

@@ -24,7 +24,12 @@ def languages() -> None:
     """List or add the languages whose symbols are found."""
 
 
-@languages.command("list", cls=TaughtCommand, examples=[("linedex languages list", "each with what is found in it")])
+@languages.command(
+    "list",
+    cls=TaughtCommand,
+    short_help="The languages whose symbols are found.",
+    examples=[("linedex languages list", "each with what is found in it")],
+)
 def list_languages() -> int:
     """List the languages whose symbols are found, each with the kinds of symbols."""
     screen = Screen.of_stdout()
@@ -36,6 +41,7 @@ def list_languages() -> int:
 @languages.command(
     "add",
     cls=TaughtCommand,
+    short_help="Bring in more of them.",
     examples=[
         ("linedex languages add dart", "fetches its parser"),
         ("linedex index .", "then finds its symbols"),

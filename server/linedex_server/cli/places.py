@@ -106,8 +106,8 @@ class Places:
         """
         place = self.at(path)
         if not place.indexed:
-            where = path or "this folder"
-            raise NotFound(f"No index covers `{where}`.", f"`linedex index {path or '.'}` makes one.")
+            where = "this folder" if path is None else f"`{path}`"
+            raise NotFound(f"No index covers {where}.", f"`linedex index {path or '.'}` makes one.")
         return place
 
     def root(self, path: str) -> Index:

@@ -98,7 +98,9 @@ class Search:
         report = added(self._reports) if self._reports else CoverageReport(Coverage.PARTIAL)
         if isinstance(self._writer, JsonWriter):
             self._writer.summary(self._hits, self._files, report)
-        if self._options.stats or report.verdict is not Coverage.COMPLETE:
+        # --quiet ends at the first hit; where every path failed, that was said
+        short = self._reports and report.verdict is not Coverage.COMPLETE and not (self._options.quiet and self.found)
+        if self._options.stats or short:
             found = f"{counted(self._hits, 'hit')} in " if self._options.mode is not OutputMode.FILES else ""
             notify(f"linedex: {found}{counted(self._files, 'file')}; {coverage(report)}")
         if isinstance(self._writer, LineWriter) and self._writer.shortened and not self._screen.terminal:

@@ -11,6 +11,12 @@ Examples = Sequence[tuple[str, str]]
 """Command lines, and what each does."""
 
 
+_LONGEST_EXAMPLE = 48
+"""Characters of a command line beside which its explanation still stands."""
+_EXPLANATION = 24
+"""Columns that an explanation needs beside its command line; on narrower terminals it stands below."""
+
+
 class TaughtCommand(click.Command):
     """A command with examples in its help; they are not rewrapped."""
 
@@ -22,7 +28,12 @@ class TaughtCommand(click.Command):
         """Write the examples, then the epilog."""
         if self.examples:
             with formatter.section("Examples"):
-                formatter.write_dl(list(self.examples), col_max=48)
+                longest = min(max(len(line) for line, _ in self.examples), _LONGEST_EXAMPLE)
+                if formatter.width - longest >= _EXPLANATION:
+                    formatter.write_dl(list(self.examples), col_max=_LONGEST_EXAMPLE)
+                else:
+                    for line, does in self.examples:
+                        formatter.write(f"  {line}\n      {does}\n")
         super().format_epilog(ctx, formatter)
 
 

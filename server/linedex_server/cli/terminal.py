@@ -81,4 +81,6 @@ def notify(*lines: str) -> None:
 
 def complain(error: LinedexError) -> None:
     """Say on stderr what failed and, on lines of its own, what to do next."""
-    notify(*f"linedex: {error}".splitlines(), *(f"  {line}" for line in error.hint.splitlines()))
+    # hints name the tools of assistants; this one is a command of another name
+    hint = error.hint.replace("edit_history", "`linedex history`")
+    notify(*f"linedex: {error}".splitlines(), *(f"  {line}" for line in hint.splitlines()))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -244,7 +244,7 @@ def taken(parameters: Sequence[Parameter], arguments: Mapping[str, object]) -> G
     known = {one.name: one for one in parameters}
     for name in arguments:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
+            near = difflib.get_close_matches(name, known, n=1) or _of_a_word(name, known)
             names = ", ".join(known) or "none"
             hint = f"Did you mean {near[0]}?" if near else f"Its parameters are: {names}."
             raise BadArgument(f"There is no parameter `{name}`.", hint)
@@ -265,6 +265,12 @@ def taken(parameters: Sequence[Parameter], arguments: Mapping[str, object]) -> G
             shown = shown if len(shown) <= 80 else shown[:77] + "..."
             raise BadArgument(f"The parameter `{name}` is {shown}: {error}.", f"{name}: {one.about}") from None
     return Given(values)
+
+
+def _of_a_word(name: str, known: Iterable[str]) -> list[str]:
+    """Return the known names that share a word with `name`, as absolute_dir_path does with `path`."""
+    words = set(name.lower().split("_"))
+    return [one for one in known if words & set(one.split("_"))]
 
 
 def _lowered(sentence: str) -> str:

@@ -181,6 +181,32 @@ def test_a_missing_file_is_refused_with_what_is_near(tree: Path, spelled: str, h
     assert refusal.value.hint == hint.format(tree)
 
 
+@pytest.mark.parametrize(
+    ("spelled", "hint"),
+    [
+        ("src/ap.py", "Did you mean `src/app.py`?"),
+        ("scr", "Did you mean `src`?"),
+        ("./src/../src/ap.py", "Did you mean `./src/../src/app.py`?"),
+        ("src/zzz", "List `src` to see what is there."),
+        ("zzzzzz", "List `.` to see what is there."),
+        ("src/app.py/x", "`src/app.py` is a file, not a folder."),
+        ("dangling", "Did you mean `{0}/proj/src`?"),
+    ],
+)
+def test_what_is_near_is_spelled_as_it_was_asked_for(tree: Path, spelled: str, hint: str) -> None:
+    (tree / "proj/dangling").symlink_to("scr")
+    with pytest.raises(NotFound) as refusal:
+        resolved(Roots([tree / "proj"]), spelled, base=f"{tree}/proj")
+    assert refusal.value.hint == hint.format(tree)
+
+
+def test_a_near_name_that_begins_with_a_tilde_can_be_given_back(tree: Path) -> None:
+    (tree / "proj/~notes.txt").write_text("x")
+    with pytest.raises(NotFound, match="note") as refusal:
+        resolved(Roots([tree / "proj"]), "./~note.txt", base=f"{tree}/proj")
+    assert refusal.value.hint == "Did you mean `./~notes.txt`?"
+
+
 def test_a_file_to_be_written_need_not_exist(tree: Path) -> None:
     place = resolved(Roots([tree / "proj"]), tree / "proj/new/deep.txt", must_exist=False)
     assert place.path == b"new/deep.txt"

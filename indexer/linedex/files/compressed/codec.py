@@ -6,7 +6,12 @@ uses a codec inside (`.tgz`, `.svgz`, packages).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
+from typing import TypeAlias
+
+ReadRaw: TypeAlias = Callable[[int, int], bytes]
+"""Reads (offset, size) bytes of a compressed file, fewer only at its end."""
 
 
 class Codec(StrEnum):

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from linedex.files.compressed.codec import Codec
+from linedex.files.compressed.codec import Codec, ReadRaw
 from linedex.files.compressed.points import Points
 from linedex.files.compressed.reader import ONE_POINT, STEP
-from linedex.files.compressed.stream import Forward, ReadRaw
+from linedex.files.compressed.stream import Forward
 from linedex.limits import Limits
 
 _NO_GROUPS: Final[tuple[bytes, ...]] = ()

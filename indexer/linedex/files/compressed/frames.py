@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from linedex.files.compressed.codec import ReadRaw
 from linedex.files.compressed.points import Points
-from linedex.files.compressed.stream import ReadRaw
 
 _MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _BLOCK_MOST: Final = 128 << 10

@@ -16,8 +16,8 @@ from typing import Final
 import indexed_gzip
 import numpy as np
 
+from linedex.files.compressed.codec import ReadRaw
 from linedex.files.compressed.points import POINT, WINDOW, WINDOWS_A_GROUP, Points
-from linedex.files.compressed.stream import ReadRaw
 
 _MOST_POINTS: Final = 4096
 """Their windows are held while they are found: 128 MiB. Larger files have wider spacing."""

@@ -31,7 +31,7 @@ class Points:
     """The seek points of a file, ascending; the first is its beginning.
 
     `table` has a row a point: `raw` and `decoded` offset, `bits`, and whether it goes on inside a member, and so has a
-    window in its group.
+    window in its group. `bits` are those of `Start`.
     """
 
     table: npt.NDArray[np.void]
@@ -39,12 +39,26 @@ class Points:
     @classmethod
     def of(cls, starts: Iterable[tuple[int, int]]) -> Points:
         """Return points where members or frames begin, given as (raw, decoded)."""
-        return cls(np.array([(raw, decoded, 0, False) for raw, decoded in starts], POINT))
+        return cls.from_rows((raw, decoded, 0, False) for raw, decoded in starts)
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[tuple[int, int, int, bool]]) -> Points:
+        """Return the points that have these rows."""
+        return cls(np.array(list(rows), POINT))
 
     @classmethod
     def unpacked(cls, packed: bytes) -> Points:
         """Return the points that `packed` made bytes of."""
         return cls(np.frombuffer(zlib.decompress(packed), POINT))
+
+    def below(self, end: int) -> Points:
+        """Return the points before a decoded offset, and in any case the first one."""
+        return Points(self.table[: max(1, int(np.searchsorted(self.table["decoded"], end)))])
+
+    @property
+    def widest(self) -> int:
+        """The most text from one point to the next."""
+        return int(np.diff(self.table["decoded"]).max(initial=0))
 
     def packed(self) -> bytes:
         """Return the table as bytes for the sidecar."""
@@ -63,7 +77,7 @@ class Points:
         at = int(np.searchsorted(self.table["decoded"], offset, "right")) - 1
         raw, decoded, bits, inside = self.table[at].tolist()
         if not inside:
-            return Start(raw, decoded)
+            return Start(raw, decoded, bits)
         assert windows is not None
         group, place = divmod(at, WINDOWS_A_GROUP)
         return Start(raw, decoded, bits, windows(group)[place * WINDOW : (place + 1) * WINDOW])

@@ -11,9 +11,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-from linedex.files.compressed.codec import Codec
+from linedex.files.compressed.codec import Codec, ReadRaw
 from linedex.files.compressed.points import Points, Windows, decoded_before
-from linedex.files.compressed.stream import Forward, ReadRaw
+from linedex.files.compressed.stream import Forward
 
 STEP: Final = 1 << 20
 """Bytes of text that are decoded at once on the way to those that are wanted."""

@@ -13,18 +13,16 @@ from __future__ import annotations
 import lzma
 import sys
 import zlib
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Protocol
 
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
 
-from linedex.files.compressed.codec import Codec
-
-ReadRaw: TypeAlias = Callable[[int, int], bytes]
+from linedex.files.compressed.codec import Codec, ReadRaw
+from linedex.files.compressed.xz_format import BlockDecoder, NotBlocks, behind_index
 
 WINDOW_LOG_MAX: Final = 27
 """Zstandard frames that want a window over 128 MiB are refused."""
@@ -47,7 +45,8 @@ class Start:
     Attributes:
         raw: offset in the compressed file.
         decoded: offset in the text.
-        bits: bits of the byte before `raw` that belong to what follows, 0 to 7 (deflate only).
+        bits: in gzip, bits of the byte before `raw` that belong to what follows, 0 to 7; in xz, 0 where a stream begins
+            and 1 more than the kind of its check where one of its blocks does.
         window: the text before `decoded` that the codec refers to; None where a member or frame begins.
     """
 
@@ -135,6 +134,8 @@ def _decoder(codec: Codec, start: Start) -> Decoder:
         return _Inflate(start.window)
     if codec is Codec.ZSTD:
         return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: WINDOW_LOG_MAX})
+    if start.bits:
+        return BlockDecoder(start.bits - 1)
     return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
 
 
@@ -216,6 +217,12 @@ class Forward:
 
     def _next_member(self, unused: bytes) -> None:
         self._ahead = unused + self._ahead
+        if isinstance(self._decoder, BlockDecoder):
+            try:
+                self._trailer = behind_index(self._read, self.raw_position) - self.raw_position
+            except NotBlocks as error:
+                self._end(str(error))
+                return
         if self._trailer:
             self._fill(self._trailer)
             if len(self._ahead) < self._trailer:

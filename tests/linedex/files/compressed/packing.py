@@ -15,8 +15,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-from linedex.files.compressed.codec import Codec
-from linedex.files.compressed.stream import ReadRaw
+from linedex.files.compressed.codec import Codec, ReadRaw
 
 
 def log(lines: int, seed: int = 0) -> bytes:
@@ -54,6 +53,28 @@ def xz(text: bytes, streams: int = 1) -> bytes:
     return b"".join(lzma.compress(part, preset=0) for part in parts(text, streams))
 
 
+def xz_of_blocks(text: bytes, blocks: int, check: int = lzma.CHECK_CRC64) -> bytes:
+    """Return one stream of several blocks, which this library writes one of only: blocks of streams under one index."""
+    head, body, index, count = b"", b"", b"", 0
+    for part in parts(text, blocks):
+        one = lzma.compress(part, check=check, preset=0)
+        index_bytes = 4 * (1 + int.from_bytes(one[-8:-4], "little"))
+        listed = one[-12 - index_bytes : -12]
+        assert listed[:2] == b"\0\1"
+        at = 2
+        for _ in range(2):
+            while listed[at] >= 0x80:
+                at += 1
+            at += 1
+        head, body, index, count = one[:12], body + one[12 : -12 - index_bytes], index + listed[2:at], count + 1
+    assert count < 128
+    index = b"\0" + bytes([count]) + index
+    index += bytes(-len(index) % 4)
+    index += struct.pack("<I", zlib.crc32(index))
+    footer = struct.pack("<I", len(index) // 4 - 1) + head[6:8]
+    return head + body + index + struct.pack("<I", zlib.crc32(footer)) + footer + b"YZ"
+
+
 KINDS: dict[str, tuple[Codec, Callable[[bytes], bytes]]] = {
     "gzip, one member": (Codec.GZIP, gz),
     "gzip, many members": (Codec.GZIP, lambda text: gz(text, 7)),
@@ -61,7 +82,12 @@ KINDS: dict[str, tuple[Codec, Callable[[bytes], bytes]]] = {
     "zstd, many frames": (Codec.ZSTD, lambda text: zst(text, 9)),
     "zstd, frames of unknown size": (Codec.ZSTD, lambda text: zst_of_unknown_size(text, 9)),
     "xz, one block": (Codec.XZ, xz),
-    "xz, many streams": (Codec.XZ, lambda text: xz(text, 3)),
+    "xz, many blocks": (Codec.XZ, lambda text: xz_of_blocks(text, 9)),
+    "xz, many streams": (Codec.XZ, lambda text: xz(text, 5)),
+    "xz, streams of many blocks": (
+        Codec.XZ,
+        lambda text: b"".join(xz_of_blocks(part, 4) + bytes(8) for part in parts(text, 3)),
+    ),
 }
 
 
