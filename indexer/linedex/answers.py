@@ -357,6 +357,8 @@ class Phase(StrEnum):
     """Nothing is being done yet or at this instant, but something is to do."""
     CATALOGUE = "catalogue"
     TEXT = "text"
+    SIGNATURES = "signatures"
+    """Of the text of very large files, whose lines are known already."""
     SYMBOLS = "symbols"
 
 

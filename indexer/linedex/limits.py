@@ -28,6 +28,8 @@ class Limits:
     commit_bytes: int = 64 << 20
     """Text whose results are committed in one transaction."""
     commit_seconds: float = 2.0
+    staged_bytes: int = 64 << 20
+    """A file over this has its lines indexed first, and its signatures and log parts afterwards."""
     checkpoint_bytes: int = 64 << 20
     """A large file has a checksum for each so many of its bytes."""
     checkpoint_seconds: float = 1.0

@@ -19,7 +19,7 @@ from linedex.build.analyze import large_language
 from linedex.build.checkpoints import Stopped, first_changed
 from linedex.build.columns import BLOCK_SPARSE, OVERLAP, WHOLE_LIMIT, joined_column
 from linedex.build.inline import InlinePool
-from linedex.build.log_pass import LogPass, take_range
+from linedex.build.log_pass import LogPass, gap_before, take_range
 from linedex.build.ranges import RangeRead, ReadRange, blocks_of, log_range, read_range
 from linedex.build.rewinding import rewound
 from linedex.build.site import Site
@@ -32,7 +32,7 @@ from linedex.files import text_format
 from linedex.files.compressed.codec import is_named_compressed
 from linedex.files.roots import Root
 from linedex.model import Change, FileId, FileState, Fingerprint, LineCount, RelPath, TextFormat
-from linedex.store import checkpoints, logs
+from linedex.store import checkpoints, logs, stages
 from linedex.store import files as file_rows
 from linedex.store.blocks import BlockEditor, BlockRun, Replacement, Resumption, joined, resumption
 from linedex.store.catalogue import Catalogue
@@ -164,7 +164,9 @@ class _Step:
         end = ranges[-1][1]
         facts = self._facts(old, spelling, end)
         wanted = end <= WHOLE_LIMIT
-        log = self._resumed_log(resumed.start)
+        # the parts of a log whose turn has not come yet are made with those of what is old
+        staged = stages.of_file(db, self._file) is not None
+        log = None if staged else self._resumed_log(resumed.start)
         reading = None if log is None else log.reading
         jobs = [
             ReadRange(
@@ -188,10 +190,11 @@ class _Step:
             checkpoints.cut(db, self._file, size)
             sums = [one for part in read for one in part.sums]
             checkpoints.add(db, self._file, sums, limits.checkpoint_bytes, self._seen)
-            if log is None:
-                logs.forget(db, self._file)
-            else:
+            stages.lower(db, self._file, resumed.start)
+            if log is not None:
                 self._store_log(log, between, zip(jobs, read, strict=True))
+            elif not staged:
+                logs.forget(db, self._file)
             lines = _line_count(editor, bool(blocks.ended[-1]), int(blocks.line_ends[-1]))
             column = joined_column(take_column(db, self._file), [one.whole for one in read])
             columns = ColumnWriter(db, limits)
@@ -213,9 +216,9 @@ class _Step:
         self, log: LogPass, first: ReadRange, *, continues: bool
     ) -> tuple[tuple[ReadRange, RangeRead] | None, ReadRange]:
         """Return the part of the log between its last kept part and the first range, and that range as it follows."""
-        if log.start == first.start:
+        job = gap_before(log, first)
+        if job is None:
             return None, replace(first, before=(log.carry, log.continues))
-        job = replace(first, start=log.start, end=first.start, before=(log.carry, log.continues))
         data, beyond = self._read(job.start, job.end - job.start), self._read(job.end, job.beyond)
         made = log_range(job, log.reading, data, [job.start], beyond, b"")
         return (job, RangeRead(None, None, made)), replace(first, before=(made.left, continues))

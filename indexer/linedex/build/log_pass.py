@@ -59,13 +59,16 @@ class LogPass:
     def resumed(
         cls, db: apsw.Connection, file: FileId, reading: LogReading, part_bytes: int, at: int
     ) -> LogPass | None:
-        """Go on with a stored log from the part that holds byte `at`, which is dropped; None when nothing is stored."""
+        """Go on with a stored log; None when nothing is stored.
+
+        From the part that holds byte `at` on, or else from the last one, what is stored is dropped.
+        """
         one = cls(db, file, reading, part_bytes)
         segment = logs.last_segment(db, file, at)
         if segment is None:
             return None
         one._stale = True
-        kept = [part for part in segment.parts if part.end <= at]
+        kept = [part for part in segment.parts[:-1] if part.end <= at]
         dropped = segment.parts[len(kept)]
         one.start, one.carry, one.continues = dropped.start, dropped.carry, dropped.continues
         one._first, one._segment_line, one._parts = segment.first, segment.line, kept
@@ -91,9 +94,9 @@ class LogPass:
         self.carry = joined.left
         return True
 
-    def save(self) -> None:
-        """Store what is not stored yet."""
-        self._store(len(self._parts))
+    def save(self, *, more: bool = False) -> None:
+        """Store what is not stored yet; with `more` to come all but the last part, which may be joined with that."""
+        self._store(max(0, len(self._parts) - more))
         seen = {number: self._seen[number] for number in self._unsaved}
         logs.put_templates(self._db, self._file, self._miner.drain, seen)
         logs.put_shapes(self._db, self._file, self._new_shapes)
@@ -132,6 +135,13 @@ class LogPass:
             logs.put_segment(self._db, self._file, Segment(self._first, self._segment_line, parts))
             self._first += len(parts)
             self._segment_line += sum(part.line_ends for part in parts)
+
+
+def gap_before(log: LogPass, first: ReadRange) -> ReadRange | None:
+    """Return the range between the parts that a resumed pass kept and the first range it is given, if there is one."""
+    if log.start == first.start:
+        return None
+    return replace(first, start=log.start, end=first.start, before=(log.carry, log.continues), signed=False)
 
 
 def take_range(log: LogPass, job: ReadRange, made: RangeRead) -> bool:

@@ -1,8 +1,9 @@
 """The builder: brings one root's sidecar up to what is on disk, in phases, and can be stopped at any moment.
 
 First the catalogue, so that every file is known and can be answered by scanning; then the text, so that the index
-narrows; then the symbols. One thread runs it, the only one that writes; what it has committed it publishes as a new
-catalogue, and an interrupted build goes on where it was because a file is pending until its rows are there.
+narrows, of very large files lines first and signatures afterwards; then the symbols. One thread runs it, the only one
+that writes; what it has committed it publishes as a new catalogue, and an interrupted build goes on where it was
+because a file is pending until its rows are there.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from linedex.build.crash_policy import CrashPolicy
 from linedex.build.growth import GrowthPhase, may_have_grown
 from linedex.build.moves import find_moves
 from linedex.build.progress import Progress
+from linedex.build.signing import SigningPhase
 from linedex.build.site import Site
 from linedex.build.splicing import Edit, take_in
 from linedex.build.symbol_phase import SymbolPhase
@@ -133,6 +135,8 @@ class Builder:
             catalogue = self._grow(site, catalogue, grown)
         if not self._stop.is_set():
             catalogue = TextPhase(site).run(catalogue)
+        if not self._stop.is_set():
+            SigningPhase(site).run(catalogue)
         if self._limits.index_symbols and not self._stop.is_set():
             catalogue = SymbolPhase(site, self._policy, self._added_languages).run(catalogue)
         if not self._stop.is_set():

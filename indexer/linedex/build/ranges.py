@@ -47,6 +47,7 @@ class ReadRange:
         before: what the lines before it leave and whether its first line began there, where that is known.
         summed: byte before which the checksums are known already.
         decoded: where its text begins to be decoded, if the file is compressed; then offsets are those of the text.
+        signed: whether the columns of its blocks are wanted.
     """
 
     root: str
@@ -63,6 +64,7 @@ class ReadRange:
     before: tuple[Carry, bool] | None = None
     summed: int = 0
     decoded: DecodedPart | None = None
+    signed: bool = True
 
     @property
     def last(self) -> bool:
@@ -161,13 +163,14 @@ def blocks_of(job: ReadRange, data: bytes, beyond: bytes, lead: bytes = b"") -> 
         ended.append(line_end)
         if not line_end:
             block += (data[high : high + OVERLAP] + beyond)[:OVERLAP]
-        columns.append(block_column(block, inside, seen))
+        if job.signed:
+            columns.append(block_column(block, inside, seen))
     blocks = BlockColumns(
         np.array(starts, np.int64),
         np.array(line_ends, np.int64),
         np.array(ended, np.bool_),
-        BLOCK_BITS,
-        np.stack(columns),
+        BLOCK_BITS if job.signed else 0,
+        np.stack(columns) if job.signed else np.empty((len(starts), 0), np.uint8),
         np.arange(len(starts)) == (0 if job.fresh else -1),
     )
     log = None if job.log is None else log_range(job, job.log, data, starts, beyond, lead)

@@ -25,7 +25,7 @@ from linedex.files import fingerprint as fingerprints
 from linedex.files import text_format
 from linedex.files.roots import Root
 from linedex.model import Change, Fingerprint, LineCount, RelPath, TextFormat
-from linedex.store import checkpoints, logs
+from linedex.store import checkpoints, logs, stages
 from linedex.store import files as file_rows
 from linedex.store.blocks import BlockColumns, BlockEditor, BlockRun, Flags, Replacement, joined
 from linedex.store.catalogue import Catalogue
@@ -79,6 +79,8 @@ def take_in(site: Site, catalogue: Catalogue, edit: Edit) -> Catalogue | None:
     db = site.sidecar.write
     old = file_rows.stored_text(db, catalogue.facts["id"][place].item())
     if old is None or fingerprints.change(old.fingerprint, edit.before) is not Change.UNCHANGED:
+        return None
+    if stages.of_file(db, old.file) is not None:
         return None
     size = old.fingerprint.size + edit.shift
     editor = BlockEditor(db, old.file, sparse=BLOCK_SPARSE)

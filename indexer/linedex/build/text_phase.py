@@ -29,7 +29,7 @@ from linedex.build.workers import Failure, Pool, PoolClosed
 from linedex.content.grams import Bits
 from linedex.files.compressed.decoding import Survey
 from linedex.model import FileId, FileState, Fingerprint, RelPath, SkipReason, TextFormat
-from linedex.store import checkpoints, decodings, logs
+from linedex.store import checkpoints, decodings, logs, stages
 from linedex.store import files as file_rows
 from linedex.store.blocks import BlockWriter
 from linedex.store.catalogue import Catalogue
@@ -263,8 +263,12 @@ class TextPhase:
                 decodings.put(db, file, survey)
             logs.put_reading(db, file, plan.log)
         size = plan.facts.fingerprint.size if survey is None else survey.decoding.size
-        jobs = [self._range_job(plan, start, end, whole=size <= WHOLE_LIMIT) for start, end in plan.ranges]
-        log = None if plan.log is None else LogPass(db, file, plan.log, self._site.limits.log_part_bytes)
+        # lines first: those of 10 GB are known in seconds, signatures in a minute or two
+        staged = survey is None and size > self._site.limits.staged_bytes
+        reading = None if staged else plan.log
+        job = replace(self._range_job(plan), whole=size <= WHOLE_LIMIT and not staged, log=reading, signed=not staged)
+        jobs = [replace(job, start=start, end=end) for start, end in plan.ranges]
+        log = None if reading is None else LogPass(db, file, reading, self._site.limits.log_part_bytes)
         going = _Large(plan.facts, BlockWriter(db, file, sparse=BLOCK_SPARSE), log, jobs)
         numbers = {start: number for number, (start, _) in enumerate(plan.ranges)}
         if survey is not None:
@@ -290,6 +294,8 @@ class TextPhase:
             lines = going.blocks.finish()
             if going.log is not None:
                 going.log.save()
+            if staged:
+                stages.put(db, file, plan.facts.format.bom)
         self._columns.add(file, *whole_column(going.whole))
         self._add(replace(plan.facts, lines=lines))
         self._commit_if_due()
@@ -298,22 +304,12 @@ class TextPhase:
         with self._site.sidecar.transaction() as db:
             file_rows.forget_content(db, [file])
 
-    def _range_job(self, plan: LargeFile, start: int, end: int, *, whole: bool) -> ReadRange:
+    def _range_job(self, plan: LargeFile) -> ReadRange:
+        """Return the job of an empty range at a file's beginning."""
         facts = plan.facts
         return ReadRange(
-            *(
-                self._site.root,
-                facts.file,
-                plan.path,
-                facts.fingerprint,
-                facts.format,
-                start,
-                end,
-                True,
-                whole,
-                self._site.limits,
-                plan.log,
-            )
+            *(self._site.root, facts.file, plan.path, facts.fingerprint, facts.format),
+            *(0, 0, True, False, self._site.limits),
         )
 
     def _drain(self, db: apsw.Connection, going: _Large) -> bool:

@@ -74,7 +74,7 @@ def view_of(
             return Known(None)
         if reading is not None and reading.zone == zone_of(log.limits):
             columns = logs.columns(db, part.file)
-            if not part.grown:
+            if not part.grown and columns.end == log.size:
                 return Known(LogView(log, reading, columns))
             known = (reading, columns)
     found = survey(log, known)

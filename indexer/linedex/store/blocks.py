@@ -78,7 +78,7 @@ class BlockColumns:
         starts: first byte of each.
         line_ends: line ends in each.
         ended: whether a line ends at the end of each.
-        bits: size of their columns as a power of two.
+        bits: size of their columns as a power of two; 0 when they have none yet.
         columns: their signatures, packed, a row each.
         ranges: whether the cutting began anew at each; at the first alone when it is not said.
     """
@@ -112,8 +112,9 @@ def joined(parts: Sequence[BlockColumns]) -> BlockColumns:
     )
 
 
-def _store_group(db: apsw.Connection, rows: Bits, count: int, bits: int, sparse: float) -> tuple[int, int]:
-    """Store the rows of a new group, halved while their load is under `sparse`; return its number and size."""
+def store_group(db: apsw.Connection, columns: Bits, bits: int, sparse: float) -> tuple[int, int]:
+    """Store columns as a new group, halved while their load is under `sparse`; return its number and size."""
+    rows, count = transpose(columns), len(columns)
     while bits > _SMALLEST_BITS and row_load(rows, count) < sparse:
         rows, bits = halve_rows(rows), bits - 1
     group = next_group(db)
@@ -163,9 +164,11 @@ class BlockWriter:
     def _write(self, count: int) -> None:
         held = joined(self._stretches)
         lines, continues = _lines_of(held, self._line, continued=not self._ended)
-        group, bits = _store_group(self._db, transpose(held.columns[:count]), count, held.bits, self._sparse)
         parts = (held.starts[:count], lines[:count], continues[:count], held.begins[:count])
-        _insert(self._db, self._file, self._first, BlockRun(group, bits, count, 0, *parts))
+        group, bits = 0, 0
+        if held.bits:
+            group, bits = store_group(self._db, held.columns[:count], held.bits, self._sparse)
+        _insert(self._db, self._file, self._first, BlockRun(group, bits, count if bits else 0, 0, *parts))
         self._first += count
         self._line = int(lines[count])
         self._ended = not continues[count]
@@ -298,7 +301,7 @@ class BlockEditor:
         """Store the columns of a run's blocks; return the run that stands in them."""
         # one short block would halve a run so far that nothing it is merged with could be told apart
         sparse = self._sparse if len(columns) >= _HALVED_FROM else 0.0
-        group, bits = _store_group(self._db, transpose(columns), len(columns), bits, sparse)
+        group, bits = store_group(self._db, columns, bits, sparse)
         self._groups.add(group)
         return replace(run, group=group, bits=bits, columns=len(columns), offset=0)
 

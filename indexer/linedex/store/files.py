@@ -211,7 +211,16 @@ def forget_content(db: apsw.Connection, files: Iterable[int]) -> None:
         gone,
     )
     db.executemany("DELETE FROM block_runs WHERE file = ?", gone)
-    for table in ("checkpoints", "logs", "log_segments", "log_templates", "log_shapes", "decodings", "seek_windows"):
+    for table in (
+        "stages",
+        "checkpoints",
+        "logs",
+        "log_segments",
+        "log_templates",
+        "log_shapes",
+        "decodings",
+        "seek_windows",
+    ):
         db.executemany(f"DELETE FROM {table} WHERE file = ?", gone)
 
 

@@ -21,7 +21,8 @@ cutting began anew there, and a signature of its folded 5-grams, transposed like
 look-up and one read of at most a block, and an absent 5-gram excludes a block. A run is `columns` wide but holds only
 the blocks it names, from column `place` on: so a file that grows or is edited in the middle leaves its rows as they
 are, its runs are cut and shifted, and the blocks that were touched get a run of their own. The last block of a file
-that has grown stands in a run without signatures (`bits` 0): every query reads it.
+that has grown, and blocks whose turn has not come yet, stand in runs without signatures (`bits` 0): every query reads
+them.
 
 A rewritten file gets a new column in `delta`; its old one stays in its group, where it can only cause a needless read,
 and is counted in `dead`. File ids are never an offset or an order.
@@ -47,6 +48,10 @@ size of the text, damage, and its seek points, 18 bytes each, packed. `seek_wind
 gzip point needs, 32 of them packed in a row: 1.1 % of the text at a point a mebibyte. The file's row is of the
 compressed bytes; its blocks, lines and signatures are of the text.
 
+`stages` names the large files whose blocks have been cut but whose signatures and log parts are not all there yet, and
+the byte up to which they are: so a file of any size can be read by line soon, searched by scanning meanwhile, and its
+index goes on where it stopped.
+
 `checkpoints` holds a CRC-32 for each 64 MiB of a large file, and when those bytes were last read and found so: what
 head and tail cannot tell of a file that grew is noticed by reading them again (`store/checkpoints.py`).
 
@@ -55,7 +60,7 @@ head and tail cannot tell of a file that grew is noticed by reading them again (
 Versions
 --------
 FORMAT_VERSION: the tables changed. 1: the first. 2: `block_runs` instead of one group of blocks a row.
-3: the four tables of logs, the two of compressed files. 4: `checkpoints`.
+3: the four tables of logs, the two of compressed files. 4: `checkpoints`. 5: `stages`.
 FEATURE_VERSION: what is stored in them changed, rebuilding needed. 1: the first.
 Either of them, another folding (Unicode tables) or another gram hash makes a sidecar old. An old or damaged sidecar
 is deleted and built anew, by the one process that holds its lock; meanwhile queries scan.
@@ -66,7 +71,7 @@ from __future__ import annotations
 from linedex.content.folding import FOLDING_VERSION
 from linedex.content.grams import GRAM_VERSION
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 FEATURE_VERSION = 1
 APPLICATION_ID = 0x6C646578  # "ldex"
 PAGE_SIZE = 8192
@@ -109,6 +114,7 @@ CREATE TABLE block_runs(
   file INTEGER NOT NULL, first INTEGER NOT NULL, grp INTEGER NOT NULL, bits INTEGER NOT NULL, columns INTEGER NOT NULL,
   place INTEGER NOT NULL, starts BLOB NOT NULL, lines BLOB NOT NULL, continues BLOB NOT NULL, ranges BLOB NOT NULL,
   UNIQUE(file, first));
+CREATE TABLE stages(file INTEGER PRIMARY KEY, at INTEGER NOT NULL);
 CREATE TABLE group_rows(key INTEGER PRIMARY KEY, bits BLOB NOT NULL);
 CREATE TABLE checkpoints(
   file INTEGER NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL, crc INTEGER, checked_ns INTEGER NOT NULL,

@@ -11,14 +11,19 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from linedex.answers import IndexStatus, Phase, PhaseProgress
 from linedex_server.render.words import size
 
-_DESCRIPTIONS = {Phase.CATALOGUE: "listing files", Phase.TEXT: "indexing text", Phase.SYMBOLS: "indexing symbols"}
+_DESCRIPTIONS = {
+    Phase.CATALOGUE: "listing files",
+    Phase.TEXT: "indexing text",
+    Phase.SIGNATURES: "indexing large files",
+    Phase.SYMBOLS: "indexing symbols",
+}
 
 
 @contextmanager
 def bars() -> Iterator[Callable[[IndexStatus], None]]:
     """Show a bar for each phase while the context lasts; the yielded function takes each new state of the build."""
     columns = (
-        TextColumn("{task.description:<16}"),
+        TextColumn("{task.description:<20}"),
         BarColumn(bar_width=24),
         TextColumn("{task.fields[counts]}"),
         TimeElapsedColumn(),

@@ -7,7 +7,12 @@ from collections.abc import Sequence
 from linedex.answers import IndexStatus, Phase
 from linedex_server.render.words import bracketed, counted, elapsed, reasons, size
 
-_PHASES = {Phase.CATALOGUE: "listing files", Phase.TEXT: "indexing text", Phase.SYMBOLS: "indexing symbols"}
+_PHASES = {
+    Phase.CATALOGUE: "listing files",
+    Phase.TEXT: "indexing text",
+    Phase.SIGNATURES: "indexing large files",
+    Phase.SYMBOLS: "indexing symbols",
+}
 
 MOST_PROBLEMS = 20
 
