@@ -56,6 +56,7 @@ from linedex.query import (
     log_timeline,
     names,
     outline,
+    overview,
     paths,
     read,
 )
@@ -347,7 +348,7 @@ class Index:
     def overview(self, path: RelPath) -> Overview:
         """Return what a person wants to know of a file before reading it."""
         with self._keeper.reading() as db, self._source(path) as source:
-            return outline.overview(source, self._parse, db)
+            return overview.overview(source, self._parse, db)
 
     # logs
 

@@ -64,10 +64,6 @@ def log(path: str, pattern: str, since: str, until: str, level: str, bucket: int
     screen = Screen.of_stdout()
     with opened(settings, replace(settings.limits, query_seconds=PATIENCE_SECONDS)) as places:
         place = places.at(path)
-        if not (place.is_folder or pattern or since or until or level):
-            facts = place.index.overview(place.scope).log
-            for line in facts_lines(facts) if facts is not None else ():
-                screen.line(line)
         answer = place.index.timeline(
             TimelineRequest(
                 place.scope,
@@ -81,6 +77,11 @@ def log(path: str, pattern: str, since: str, until: str, level: str, bucket: int
                 max_buckets=most,
             )
         )
+        if not (place.is_folder or pattern or since or until or level):
+            # the timeline has read the log to its end, so its facts are exact now
+            facts = place.index.overview(place.scope).log
+            for line in facts_lines(facts) if facts is not None else ():
+                screen.line(line)
     for when, count, bar, told in timeline_rows(answer):
         screen.line(f"{screen.painted(when, NUMBER_COLOR)} {count:>9,} {bar:<20} {told}".rstrip())
     if span := spanned(answer.span):
