@@ -21,7 +21,8 @@ _MINUTE = 60_000_000
 _EMPTY_RUN = 4
 _DAY_MINUTES = 1440
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
-_BAR = 20
+BAR = 20
+_LEAST_BAR = 4
 """Characters of the longest bar."""
 
 
@@ -52,9 +53,9 @@ def levels(told: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {told[name]:,}" for name in known)
 
 
-def bar(count: int, most: int) -> str:
+def bar(count: int, most: int, width: int = BAR) -> str:
     """Return a bar as long as a count's share of the largest one, in eighths of a character; none for nothing."""
-    eighths = -(-count * _BAR * 8 // most) if most else 0
+    eighths = -(-count * width * 8 // most) if most else 0
     return _EIGHTHS[8] * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
 
 
@@ -74,13 +75,27 @@ def timeline_page(answer: Timeline, name: Naming) -> str:
     return body + bracketed((*parts, *_how(answer)))
 
 
-def timeline_rows(answer: Timeline) -> Iterator[tuple[str, int, str, str]]:
-    """Yield each bucket for people: when it begins, its records, a bar of their share, and its levels."""
+def timeline_rows(answer: Timeline, columns: int = 0) -> Iterator[str]:
+    """Yield a line for each bucket, for people: when it begins, its records, a bar of their share, its levels.
+
+    Args:
+        answer: the timeline.
+        columns: width of the terminal, for which bars become shorter; 0 where lines may have any.
+    """
     zone = zone_named(answer.zone)
     most = max((bucket.total for bucket in answer.buckets), default=0)
-    for bucket in answer.buckets:
-        told = levels(bucket.levels) if len(answer.levels) > 1 and bucket.total else ""
-        yield moment(bucket.start, zone, seconds=False), bucket.total, bar(bucket.total, most), told
+    rows = [
+        (
+            f"{moment(bucket.start, zone, seconds=False)} {bucket.total:>9,}",
+            bucket.total,
+            levels(bucket.levels) if len(answer.levels) > 1 and bucket.total else "",
+        )
+        for bucket in answer.buckets
+    ]
+    longest = max((len(head) + len(told) + 2 for head, _, told in rows), default=0)
+    width = min(BAR, max(_LEAST_BAR, columns - longest)) if columns else BAR
+    for head, total, told in rows:
+        yield f"{head} {bar(total, most, width):<{width}} {told}".rstrip()
 
 
 def _how(answer: Timeline) -> list[str]:
