@@ -132,6 +132,8 @@ def make(root: Path, profile: str) -> None:
     """
     venv = root / ".venv"
     venv.mkdir(exist_ok=True)
+    # What runs below, and what that runs in turn, would import from the folder it is called in.
+    os.chdir(root)
     python = venv / "bin" / "python"
     stamp = venv / f".ready-{profile}"
     with locked(venv) as lock:

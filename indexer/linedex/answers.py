@@ -277,6 +277,9 @@ class Overview:
     """Length of the longest line, in bytes of its text."""
     log: LogFacts | None = None
     """What it tells as a log, None when it is none."""
+    approximate: tuple[str, ...] = ()
+    """Which of `lines`, `long_lines` and `longest_line` are reckoned from a sample; the last two are then at least so
+    many."""
 
 
 @dataclass(frozen=True, slots=True)

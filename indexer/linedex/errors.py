@@ -114,3 +114,9 @@ class IndexBusy(LinedexError):
     """Another process is writing this index; this one only reads it."""
 
     code = "index_busy"
+
+
+class NotWritten(LinedexError):
+    """The system does not let the index be written: no space, no permission, a state folder that is gone."""
+
+    code = "index_not_written"

@@ -56,6 +56,7 @@ from linedex.query import (
     log_timeline,
     names,
     outline,
+    overview,
     paths,
     read,
 )
@@ -65,7 +66,7 @@ from linedex.query.progress import Progress
 from linedex.query.search import search
 from linedex.query.source import Source, opened
 from linedex.store.catalogue import key_path
-from linedex.store.database import Sidecar, unusable
+from linedex.store.database import Sidecar
 from linedex.store.look import Look
 
 if TYPE_CHECKING:
@@ -124,7 +125,6 @@ class Index:
 
         Raises:
             NotFound, NotAFolder: there is no such folder.
-            OSError: the sidecar's folder cannot be made.
         """
         self._root = Root(root)
         self.root = Path(os.fsdecode(self._root.path))
@@ -229,7 +229,7 @@ class Index:
     @contextmanager
     def _source(self, path: RelPath) -> Iterator[Source]:
         catalogue = self._keeper.catalogue()
-        with self._keeper.reading() as db, opened(self._root, path, catalogue, db, self._limits) as source:
+        with self._keeper.reading(catalogue) as db, opened(self._root, path, catalogue, db, self._limits) as source:
             if source.place < 0 and source.size > self._limits.large_file:
                 self._look(path)
             yield source
@@ -288,14 +288,9 @@ class Index:
         return answer
 
     def _search(self, found: Look, request: SearchRequest, progress: Progress) -> SearchAnswer:
-        try:
-            with self._keeper.reading() as db:
-                return search(self._root, found, request, self._limits, db, progress)
-        except apsw.Error as error:
-            if not unusable(error):
-                raise
-            self._keeper.lost(error)
-            return search(self._root, found, request, self._limits, None, progress)
+        return self._keeper.answered(
+            lambda db: search(self._root, found, request, self._limits, db, progress), found.catalogue
+        )
 
     def read(self, path: RelPath, first: int = 1, count: int = 100) -> ReadAnswer:
         """Return `count` lines of a file from line `first` on; see `query.read.read`."""
@@ -346,26 +341,40 @@ class Index:
 
     def overview(self, path: RelPath) -> Overview:
         """Return what a person wants to know of a file before reading it."""
-        with self._keeper.reading() as db, self._source(path) as source:
-            return outline.overview(source, self._parse, db)
+
+        def told(db: apsw.Connection | None) -> Overview:
+            with self._source(path) as source:
+                return overview.overview(source, self._parse, db)
+
+        return self._keeper.answered(told)
 
     # logs
 
     def timeline(self, request: TimelineRequest, progress: Progress | None = None) -> Timeline:
         """Return counts over time of the logs in scope; see `query.log_timeline.log_timeline`."""
         found = self._look(request.scope)
-        with self._keeper.reading() as db:
-            return log_timeline.log_timeline(self._root, found, request, self._limits, db, progress)
+        return self._keeper.answered(
+            lambda db: log_timeline.log_timeline(self._root, found, request, self._limits, db, progress),
+            found.catalogue,
+        )
 
     def patterns(self, request: PatternsRequest, progress: Progress | None = None) -> Patterns:
         """Return the recurring messages of a log; see `query.log_patterns.log_patterns`."""
-        with self._keeper.reading() as db, self._source(request.scope) as source:
-            return log_patterns.log_patterns(source, request, db, progress)
+
+        def told(db: apsw.Connection | None) -> Patterns:
+            with self._source(request.scope) as source:
+                return log_patterns.log_patterns(source, request, db, progress)
+
+        return self._keeper.answered(told)
 
     def read_at(self, path: RelPath, at: str, count: int = 100) -> ReadAnswer:
         """Return `count` lines of a log from a time on; see `query.log_read.read_at`."""
-        with self._keeper.reading() as db, self._source(path) as source:
-            return log_read.read_at(source, at, count, db)
+
+        def told(db: apsw.Connection | None) -> ReadAnswer:
+            with self._source(path) as source:
+                return log_read.read_at(source, at, count, db)
+
+        return self._keeper.answered(told)
 
     def listing(
         self,
@@ -390,10 +399,13 @@ class Index:
         found = self._look(request.scope)
         current = np.zeros(len(found.catalogue), np.bool_)
         current[found.low : found.high] = found.current
-        with self._keeper.reading() as db:
+
+        def told(db: apsw.Connection | None) -> SymbolAnswer:
             if db is None:
-                return SymbolAnswer((), 0, len(found.current) + len(found.new), "There is no index of symbols yet.")
-            answer = names.find_symbol(db, found.catalogue, request, current, self._head_at)
+                return SymbolAnswer((), 0, len(found.current), "There is no index of symbols yet.")
+            return names.find_symbol(db, found.catalogue, request, current, self._head_at)
+
+        answer = self._keeper.answered(told, found.catalogue)
         if found.new:
             return replace(answer, pending=answer.pending + len(found.new))
         return answer
@@ -435,5 +447,6 @@ class Index:
         # 90 ms that only this command needs
         from linedex.build.check import check  # noqa: PLC0415
 
-        with self._keeper.reading() as db:
-            return ("There is no usable index.",) if db is None else check(db, self._root, self._limits)
+        return self._keeper.answered(
+            lambda db: ("There is no usable index.",) if db is None else check(db, self._root, self._limits)
+        )

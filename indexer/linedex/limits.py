@@ -72,6 +72,8 @@ class Limits:
     """Zone of stamps that name none, by its name in the time zone database; this machine's own when empty."""
     log_buckets: int = 400
     """Buckets of a timeline."""
+    overview_bytes: int = 32 << 20
+    """Text that an overview reads of a file that is not indexed; what it tells of a larger one is from a sample."""
 
     # reading and verifying
     window_bytes: int = 1 << 20

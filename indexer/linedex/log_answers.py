@@ -213,12 +213,14 @@ class LogFacts:
         records: how many there are.
         levels: the same by level; empty when the file has none that are recognised.
         level_source: what levels are read from, "" when there are none.
-        busiest: first instant of the minute with most records, and how many these are.
+        busiest: first instant of the minute with most records, and how many these are; None when that is not known.
         gaps: the longest times without records, the longest first.
-        unstamped: lines that belong to no record.
+        unstamped: lines that belong to no record, -1 when that is not known.
         year: how its year is known, "" when its stamps tell it.
         zone: name of the zone of stamps that name none.
         longest_line: bytes of its longest line, -1 when that is not known.
+        sampled: bytes of a sample that the counts are reckoned from, because the log is not known to its end; 0 when
+            they are exact.
     """
 
     formats: tuple[str, ...]
@@ -227,9 +229,10 @@ class LogFacts:
     records: int
     levels: Mapping[str, int]
     level_source: str
-    busiest: tuple[int, int]
+    busiest: tuple[int, int] | None
     gaps: tuple[Gap, ...]
     unstamped: int
     year: str
     zone: str
     longest_line: int = -1
+    sampled: int = 0

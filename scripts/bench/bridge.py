@@ -8,77 +8,26 @@ from __future__ import annotations
 
 import argparse
 import compileall
-import json
 import os
 import shutil
 import statistics
-import subprocess
 import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from common import fresh_folder, ran, write_result
+from spoken import Spoken
 
 import linedex_server
 
 LINEDEX = [sys.executable, "-m", "linedex_server"]
 """Not scripts/linedex, whose shell takes its own time."""
-HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
 
 
-class Spoken:
-    """A server over pipes, asked one thing at a time."""
-
-    def __init__(self, root: Path, environ: dict[str, str], *options: str) -> None:
-        self._number = 0
-        began = time.perf_counter()
-        self._process = subprocess.Popen(
-            [*LINEDEX, "mcp", "--root", str(root), *options],
-            env=environ,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-        self.ask("initialize", **HELLO)
-        self.milliseconds = (time.perf_counter() - began) * 1e3
-        self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
-
-    def _send(self, message: dict[str, object]) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(message).encode() + b"\n")
-        self._process.stdin.flush()
-
-    def ask(self, method: str, **params: object) -> str:
-        """Return the line that answers a request."""
-        self._number += 1
-        self._send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
-        assert self._process.stdout is not None
-        return self._process.stdout.readline().decode()
-
-    def call(self, tool: str, **arguments: object) -> float:
-        """Return the milliseconds that a call of a tool takes."""
-        began = time.perf_counter()
-        if '"isError":false' not in self.ask("tools/call", name=tool, arguments=arguments):
-            raise RuntimeError(f"{tool} failed")
-        return (time.perf_counter() - began) * 1e3
-
-    def wait_until_indexed(self) -> None:
-        """Return when the root is indexed."""
-        while ": up to date" not in self.ask("tools/call", name="index_status", arguments={}):
-            time.sleep(0.5)
+def mcp(root: Path, *options: str) -> list[str]:
+    """Return the command of a client's server."""
+    return [*LINEDEX, "mcp", "--root", str(root), *options]
 
 
 def summed(times: list[float]) -> str:
@@ -90,7 +39,7 @@ def starts(root: Path, environ: dict[str, str], count: int) -> list[float]:
     """Time the start of `count` clients, one after the other."""
     times = []
     for _ in range(count):
-        with Spoken(root, environ) as client:
+        with Spoken(mcp(root), environ) as client:
             times.append(client.milliseconds)
     return times
 
@@ -109,7 +58,7 @@ def overhead(root: Path, environ: dict[str, str], calls: int) -> tuple[float, fl
     pattern = "*.c" if any(root.rglob("*.c")) else "*.*"
     path = next(path for path in sorted(root.rglob(pattern)) if path.is_file() and path.stat().st_size > 2_000)
     alone = {**environ, "LINEDEX_STATE_DIR": str(fresh_folder())}
-    with Spoken(root, environ) as bridged, Spoken(path.parent, alone, "--no-daemon") as single:
+    with Spoken(mcp(root), environ) as bridged, Spoken(mcp(path.parent, "--no-daemon"), alone) as single:
         single.wait_until_indexed()
         times = [
             [
@@ -131,8 +80,8 @@ def upgrade(root: Path, environ: dict[str, str], version: str) -> tuple[float, f
     init.write_text(init.read_text(encoding="utf-8").replace(linedex_server.VERSION, version), encoding="utf-8")
     compileall.compile_dir(folder, quiet=1)  # an installed version is compiled already
     with ExitStack() as stack:
-        clients = [stack.enter_context(Spoken(root, environ)) for _ in range(4)]
-        newer = stack.enter_context(Spoken(root, {**environ, "PYTHONPATH": str(folder)}))
+        clients = [stack.enter_context(Spoken(mcp(root), environ)) for _ in range(4)]
+        newer = stack.enter_context(Spoken(mcp(root), {**environ, "PYTHONPATH": str(folder)}))
         began = time.perf_counter()
         for client in (*clients, newer):
             client.call("list_directory", absolute_dir_path=str(root))
@@ -153,7 +102,7 @@ def main() -> None:
     try:
         down = starts_without_daemon(root, environ, max(options.starts // 4, 3))
         up = starts(root, environ, options.starts)
-        with Spoken(root, environ) as client:
+        with Spoken(mcp(root), environ) as client:
             indexing = ": up to date" not in client.ask("tools/call", name="index_status", arguments={})
             during = "while it indexes" if indexing else "of a root that was indexed by then"
             lines += [f"- daemon up, {during}: {summed(up)}", f"- daemon down, {during}: {summed(down)}"]
@@ -173,7 +122,7 @@ def main() -> None:
         )
         stopped = []
         for _ in range(5):
-            with Spoken(root, environ):
+            with Spoken(mcp(root), environ):
                 began = time.perf_counter()
                 ran(*LINEDEX, "stop", env=environ)
                 stopped.append((time.perf_counter() - began) * 1e3)

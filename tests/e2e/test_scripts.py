@@ -137,6 +137,17 @@ def test_a_later_call_passes_arguments_input_folder_and_status_and_adds_no_word(
     assert installs(ready) == 1
 
 
+def test_nothing_is_imported_from_the_folder_one_stands_in(tmp_path: Path) -> None:
+    folder = checkout(tmp_path / "checkout")
+    hostile = tmp_path / "hostile"
+    hostile.mkdir()
+    for module in ("pip", "ensurepip", "venv", "json", "re", "sys"):
+        (hostile / f"{module}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'a').write('{module}')\n")
+    called = call(folder / "scripts" / "linedex", cwd=hostile)
+    assert called.returncode == 7, called.stderr
+    assert not (tmp_path / "ran").exists()
+
+
 def test_it_works_through_links_from_any_folder(ready: Path, tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "near").symlink_to(os.path.relpath(ready / "scripts" / "linedex", tmp_path / "bin"))

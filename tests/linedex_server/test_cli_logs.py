@@ -1,5 +1,6 @@
 """`linedex log`, `linedex tail` and the log options of `linedex search`, run as people run them."""
 
+import contextlib
 import os
 import queue
 import subprocess
@@ -111,6 +112,41 @@ def test_a_follower_prints_what_is_added_and_goes_on_after_a_rotation(
     assert lines.get(timeout=DEADLINE) == line(13, "ERROR", "first of the new")
     assert process.stderr is not None
     assert "app.log.1" in process.stderr.readline()
+
+
+def test_a_follower_waits_for_a_file_that_is_gone(
+    follower: tuple[subprocess.Popen[str], "queue.Queue[str]"], log: Path
+) -> None:
+    process, lines = follower
+    assert [lines.get(timeout=DEADLINE) for _ in range(2)] == [line(8, "ERROR", "job 8"), line(9, "ERROR", "job 9")]
+    assert process.stderr is not None
+    log.unlink()
+    assert process.stderr.readline() == "linedex: app.log is gone; waiting until it is written anew\n"
+    log.with_name("other").write_text("another file of the folder\n")
+    log.write_text(line(13, "ERROR", "first of the new"))
+    assert lines.get(timeout=DEADLINE) == line(13, "ERROR", "first of the new")
+    assert "restarting at the new file's start" in process.stderr.readline()
+
+
+@pytest.mark.parametrize(("columns", "bar"), [(200, 20), (59, 16), (47, 4), (30, 4)])
+def test_bars_become_shorter_on_a_narrow_terminal(tmp_path: Path, log: Path, columns: int, bar: int) -> None:
+    ours, theirs = os.openpty()
+    done = subprocess.Popen(
+        [sys.executable, "-m", "linedex_server", "log", log.name, "-b", "5"],
+        env={**environ(tmp_path), "COLUMNS": str(columns), "NO_COLOR": "1"},
+        cwd=log.parent,
+        stdout=theirs,
+    )
+    os.close(theirs)
+    printed = b""
+    with contextlib.suppress(OSError):  # how a terminal says that nobody writes any more
+        while piece := os.read(ours, 65536):
+            printed += piece
+    os.close(ours)
+    assert done.wait(DEADLINE) == 0
+    rows = printed.decode().splitlines()[-2:]
+    assert rows[0] == f"2026-03-04 05:00         5 {'█' * bar} info 5"
+    assert max(map(len, rows)) <= max(columns, 47)
 
 
 def test_the_last_lines_are_printed_and_only_those_that_match(tmp_path: Path, log: Path) -> None:

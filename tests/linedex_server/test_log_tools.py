@@ -157,3 +157,24 @@ def test_what_cannot_be_read_is_refused_with_what_can(
     (block,) = result.content
     assert isinstance(block, TextContent)
     assert reason in block.text
+
+
+def test_an_overview_of_a_huge_log_that_is_not_indexed_says_what_is_reckoned(tmp_path: Path) -> None:
+    root = tmp_path / "tree"
+    root.mkdir()
+    (root / "app.log").write_text("".join(line + "\n" for line in LINES * 900))
+    with Workspace(
+        Settings(state_dir=tmp_path / "state", allowed_roots=(str(root),), workers=1, log_zone="UTC")
+    ) as opened:
+        text = said(opened, "get_overview", absolute_file_path="app.log")
+        assert re.match(
+            r"log of about 1,\d\d\d,\d\d\d records: 2026-03-04 05:00:00 to 2026-03-04 05:19:59 \(UTC\)\n"
+            r"rate about [\d,.]+ a minute\nlevels error \d+,\d+, info \d+,\d+ \(by level word\)\n",
+            text,
+        )
+        assert "\nnot indexed yet: counts are reckoned from a sample of 2.1 MB; the busiest minute, " in text
+        assert re.search(r"\[app\.log: log, about 1,\d\d\d,\d\d\d lines, ", text)
+        fields = asked(opened, "get_overview", Output.JSON, absolute_file_path="app.log").structured_content
+        assert fields["log"]["approximate"]
+        assert fields["log"]["busiest_minute"] is None
+        assert fields["approximate"] == ["lines", "long_lines", "longest_line"]

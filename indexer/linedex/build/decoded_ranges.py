@@ -18,7 +18,7 @@ from linedex.files.compressed.stream import BEGINNING, Forward, Start
 from linedex.model import Fingerprint
 
 _FAR = 8 << 20
-"""Where seek points are further apart, decoding from one to each range costs more than each worker's decoding of all."""
+"""Where seek points are further apart, decoding from one to each range costs more than decoding all in each worker."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,20 @@
 
 Promise: `catalogue` and `reading` are of a usable index or say that there is none; neither ever waits for a build. One
 process writes a sidecar. One that came second reads what the first commits, and takes over when the first is gone.
+Where the system refuses to build (a full disk, no descriptors, a state folder that went away), the state says so, the
+background tries again after a while, and answers come from what is stored and from the files.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import apsw
 
@@ -22,20 +25,24 @@ from linedex.build.freshness import Freshness
 from linedex.build.memory import give_back
 from linedex.build.progress import Progress
 from linedex.build.status import status_of
-from linedex.errors import IndexBusy, NotFound
+from linedex.errors import IndexBusy, NotFound, NotWritten
 from linedex.files.ignore import WalkSettings
 from linedex.files.roots import Root
 from linedex.limits import Limits
 from linedex.model import FileState, RelPath
 from linedex.store import files as file_rows
+from linedex.store.age import age, life
 from linedex.store.catalogue import Catalogue
-from linedex.store.database import Sidecar, generation, unusable
+from linedex.store.database import NotWritable, Sidecar, unusable
+from linedex.store.failures import STOPPING, is_damage, why
 from linedex.store.files import FileRow
 from linedex.store.look import Look, NewFile
 
 if TYPE_CHECKING:
     from linedex.build.pipeline import Builder
     from linedex.build.splicing import Edit
+
+T = TypeVar("T")
 
 BACKGROUND = 19
 """Niceness of workers nobody waits for."""
@@ -47,6 +54,10 @@ _LONG_SECONDS = 2.0
 _REST_SECONDS = 60.0
 """... but no longer than this."""
 
+_RETRY_SECONDS = 1.0
+"""After a build that the system refused the background rests so long before the next, each time twice as long ..."""
+_LONGEST_RETRY_SECONDS = 60.0
+"""... up to this."""
 _EDITS = 1_000
 """Edits that wait to be taken in."""
 
@@ -97,7 +108,8 @@ class Keeper:
         self._added_languages = added_languages
         self._progress = Progress()
         self._catalogue = Catalogue.empty()
-        self._generation = -1
+        self._age = ("", -1)
+        self._refusal = ""
         self._lock = threading.Lock()
         self._builder: Builder | None = None
         self._thread: threading.Thread | None = None
@@ -117,7 +129,10 @@ class Keeper:
 
     def catalogue(self) -> Catalogue:
         """Return the catalogue as it is now; what another process has written meanwhile is read first."""
-        if not self._sidecar.writer:
+        if self._sidecar.writer:
+            if not self._sidecar.in_place:
+                self._ask_for_build()
+        else:
             with self._lock:
                 if self._started and self._sidecar.take_over():
                     self._load()
@@ -127,17 +142,38 @@ class Keeper:
         return self._catalogue
 
     @contextmanager
-    def reading(self) -> Iterator[apsw.Connection | None]:
-        """Give a connection to the index, of one moment; None when there is no usable one."""
-        if not self._sidecar.usable:
-            yield None
-            return
-        with self._sidecar.reading() as db:
+    def reading(self, catalogue: Catalogue | None = None) -> Iterator[apsw.Connection | None]:
+        """Give a connection to the index, of one moment; None when there is no usable one.
+
+        Of another index than `catalogue` is of, none is given: its ids would mean other files.
+        """
+        with ExitStack() as held:
+            db = None
+            if self._sidecar.usable:
+                try:
+                    db = held.enter_context(self._sidecar.reading())
+                    if catalogue is not None and life(db) != catalogue.life:
+                        db = None
+                except apsw.Error as error:
+                    if not unusable(error):
+                        raise
+                    self.lost(error)
             yield db
 
+    def answered(self, ask: Callable[[apsw.Connection | None], T], catalogue: Catalogue | None = None) -> T:
+        """Return what `ask` answers; where the stored index fails halfway, what it answers without one."""
+        try:
+            with self.reading(catalogue) as db:
+                return ask(db)
+        except apsw.Error as error:
+            if not unusable(error):
+                raise
+            self.lost(error)
+            return ask(None)
+
     def lost(self, error: apsw.Error) -> None:
-        """Hear that the index turned out to be damaged: answers come from the files, and the writer begins anew."""
-        self._sidecar.problem = f"the index is damaged ({error}); answers come from reading the files"
+        """Hear that the index cannot be read: answers come from the files, and if it is damaged it is begun anew."""
+        self._sidecar.lose(error)
         self._ask_for_build()
 
     def learn(self, look: Look) -> None:
@@ -167,14 +203,27 @@ class Keeper:
     def status(self, problems: tuple[str, ...] = ()) -> IndexStatus:
         """Return the state of the index; `problems` are those of others, in sentences."""
         catalogue = self.catalogue()
-        with self.reading() as db:
-            own = (self._sidecar.problem,) if self._sidecar.problem else ()
-            problems = (*own, *self.freshness.problems, *problems)
+
+        def told(db: apsw.Connection | None) -> IndexStatus:
             return status_of(
-                *(self._root, catalogue, self._progress, db, self._sidecar, self.freshness.words, problems),
+                *(self._root, catalogue, self._progress, db, self._sidecar, self.freshness.words),
+                (*self._problems(), *self.freshness.problems, *problems),
                 waiting=not self._idle.is_set(),
                 mismatches=self._builder.mismatches if self._builder is not None else 0,
             )
+
+        return self.answered(told)
+
+    def _problems(self) -> tuple[str, ...]:
+        """Return what keeps the index from being used or written, in sentences."""
+        refusal = self._refusal or self._sidecar.refusal
+        paused = (f"Indexing pauses, and what is not indexed is read at each query: {refusal}.",) if refusal else ()
+        own = (self._sidecar.problem,) if self._sidecar.problem and not refusal else ()
+        gone = () if self._root_is_there() else ("The folder is not there now; it is indexed when it comes back.",)
+        return *gone, *paused, *own, *self._sidecar.notes
+
+    def _root_is_there(self) -> bool:
+        return os.path.isdir(self._root.path)
 
     def skipped(self) -> Iterator[tuple[RelPath, str]]:
         """Yield the path of each file that is not indexed, and why, in path order."""
@@ -205,7 +254,10 @@ class Keeper:
 
         Raises:
             IndexBusy: another process, or this one in the background, is writing this index.
+            NotWritten: the system refuses.
         """
+        if not self._sidecar.writer and self._sidecar.refusal:
+            raise NotWritten(f"The index cannot be written: {self._sidecar.refusal}.")
         if not self._sidecar.writer or self._started:
             raise IndexBusy(
                 "The index is being written by another process.", "Wait for it; `linedex status` says what it is doing."
@@ -216,6 +268,8 @@ class Keeper:
             teller.start()
         try:
             self._build_once(nice=0)
+        except NotWritable as refusal:
+            raise NotWritten(f"The index cannot be written: {refusal}.") from refusal
         finally:
             done.set()
             if teller:
@@ -230,7 +284,10 @@ class Keeper:
             progress(self.status())
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until the background has nothing to do; return whether that came true within `timeout` seconds."""
+        """Wait until the background has nothing to do, or nothing that the system lets it do.
+
+        Return whether that came true within `timeout` seconds.
+        """
         end = None if timeout is None else time.monotonic() + timeout
         while True:
             left = None if end is None else max(0.0, end - time.monotonic())
@@ -253,12 +310,14 @@ class Keeper:
 
     def _ask_for_build(self) -> None:
         if self._thread is not None and not self._closing.is_set():
-            self._idle.clear()
+            if not self._refusal:
+                self._idle.clear()
             self._wake.set()
 
     def _work(self) -> None:
         if not self._loose:
             self.freshness.begin()
+        retry = _RETRY_SECONDS
         while not self._closing.is_set():
             pause = self._limits.checkpoint_seconds
             while not self._wake.wait(pause):
@@ -270,9 +329,20 @@ class Keeper:
                 return
             self._wake.clear()
             began = time.monotonic()
-            # the folder may come back under its name; until then there is nothing to index
-            with suppress(NotFound):
-                self._build_once(nice=BACKGROUND)
+            try:
+                # the folder may come back under its name; until then there is nothing to index
+                with suppress(NotFound):
+                    self._build_once(nice=BACKGROUND)
+                retry, self._refusal = _RETRY_SECONDS, ""
+            except NotWritable as refusal:
+                self._refusal = str(refusal)
+                self._progress.end()
+                self._release_edits()
+                self._idle.set()
+                self._wake.set()
+                self._closing.wait(retry)
+                retry = min(2 * retry, _LONGEST_RETRY_SECONDS)
+                continue
             took = time.monotonic() - began
             if not self._wake.is_set():
                 self.freshness.follow()
@@ -289,10 +359,11 @@ class Keeper:
             return False
         try:
             return self._builder.verify_next(self._catalogue) is not None
-        except apsw.Error as error:
+        except STOPPING as error:
             if not unusable(error):
                 raise
-            self.lost(error)
+            if isinstance(error, apsw.Error):
+                self.lost(error)
             return False
 
     def _give_back(self) -> None:
@@ -301,32 +372,42 @@ class Keeper:
             give_back()
 
     def _build_once(self, *, nice: int) -> None:
-        """Run one build; an index that is found to be damaged is begun anew, once."""
+        """Run one build; an index that is found to be damaged is begun anew, once.
+
+        Raises:
+            NotWritable: the system refuses.
+            NotFound: the folder is not there.
+        """
         for attempt in (1, 2):
             try:
-                if self._sidecar.problem:
-                    self._rebuild()
-                builder = self._made_builder()
-                named, self._named = self._named, []
-                for row in named:
-                    if row.key not in self._catalogue.places_by_key:
-                        builder.add(self._catalogue, row)
-                while self._edits:
-                    told = self._edits.popleft()
-                    told.known = builder.take_in(self._catalogue, told.edit) is not None
-                    told.done.set()
-                builder.build(self._catalogue, walk=not self._loose, nice=nice)
-            except apsw.Error as error:
-                if attempt == 2 or not unusable(error):
+                if self._sidecar.make_ready():
+                    self._builder = None
+                    self._load()
+                self._build_by(self._made_builder(), nice)
+            except STOPPING as error:
+                if not unusable(error):
                     raise
-                self._sidecar.problem = str(error)
+                self._sidecar.lose(error)
+                if attempt == 2 or not is_damage(error):
+                    raise NotWritable(why(error)) from error
             else:
                 return
 
-    def _rebuild(self) -> None:
-        self._sidecar.rebuild()
-        self._publish(Catalogue.empty())
-        self._builder = None
+    def _build_by(self, builder: Builder, nice: int) -> None:
+        named, self._named = self._named, []
+        for row in named:
+            if row.key not in self._catalogue.places_by_key:
+                builder.add(self._catalogue, row)
+        while self._edits:
+            told = self._edits.popleft()
+            told.known = builder.take_in(self._catalogue, told.edit) is not None
+            told.done.set()
+        builder.build(self._catalogue, walk=not self._loose, nice=nice)
+
+    def _release_edits(self) -> None:
+        """Let nobody wait for edits to be taken in that cannot be."""
+        while self._edits:
+            self._edits.popleft().done.set()
 
     def _made_builder(self) -> Builder:
         if self._builder is None:
@@ -354,13 +435,14 @@ class Keeper:
             return
         try:
             with self._sidecar.reading() as db:
-                self._generation = generation(db)
+                self._age = age(db)
                 self._catalogue = file_rows.load(db)
         except apsw.Error as error:
             if not unusable(error):
                 raise
-            self._sidecar.problem = f"the index is damaged ({error})"
+            self._sidecar.lose(error)
+            self._catalogue = Catalogue.empty()
 
     def _changed_by_another(self) -> bool:
         with self._sidecar.reading() as db:
-            return generation(db) != self._generation
+            return age(db) != self._age

@@ -22,7 +22,7 @@ from linedex.build.outliner import prepare_worker, refusal, switched_off
 from linedex.build.site import Site
 from linedex.build.workers import Failure, Pool
 from linedex.content.folding import utf8_text
-from linedex.content.symbols import extract
+from linedex.content.symbols import extract_stored
 from linedex.errors import LinedexError
 from linedex.files.roots import Root
 from linedex.limits import Limits
@@ -75,7 +75,7 @@ def parse_file(job: ParseFile) -> ParsedFile:
         return ParsedFile(changed=True)
     finally:
         os.close(descriptor)
-    extraction = extract(utf8_text(data, job.format), job.language, job.limits, full=False)
+    extraction = extract_stored(utf8_text(data, job.format), job.language, job.limits)
     return ParsedFile(rows_of(extraction.symbols), extraction.note)
 
 

@@ -143,6 +143,11 @@ def named_difference(root: Root, catalogue: Catalogue, places: Iterable[int]) ->
     return Difference(changed=tuple(changed), gone=tuple(gone))
 
 
+def not_a_folder_any_more(root: Root) -> NotFound:
+    """Return the error to raise where something else lies at the root's path by now."""
+    return NotFound(f"`{display(root.path)}` is no folder any more.", "Name the folder as it is called now.")
+
+
 def _restated(
     catalogue: Catalogue, place: int, stat_key: tuple[int, int, int, int], seen: int
 ) -> tuple[int, Fingerprint, int]:
@@ -162,6 +167,8 @@ def _look(root: Root, settings: WalkSettings, catalogue: Catalogue, scope: RelPa
             f"The folder `{display(root.path)}` is not there any more ({error.strerror}).",
             "Name it as it is called now.",
         ) from error
+    if not scope and not stat.S_ISDIR(status.st_mode):
+        raise not_a_folder_any_more(root)
     if stat.S_ISDIR(status.st_mode):
         _meet_folder(root, settings, catalogue, scope, met)
     elif stat.S_ISREG(status.st_mode):

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
 from linedex.build.present import FolderFacts, Present, access_of
+from linedex.build.sync import not_a_folder_any_more
 from linedex.errors import NotFound
 from linedex.files.ignore import REPOSITORY, IgnoreRules, WalkSettings
 from linedex.files.mounts import Mounts
@@ -267,12 +268,15 @@ class TrackedTree:
 
     def _status(self) -> os.stat_result:
         try:
-            return os.stat(self._root.path)
+            status = os.stat(self._root.path)
         except OSError as error:
             raise NotFound(
                 f"The folder `{display(self._root.path)}` is not there any more ({error.strerror}).",
                 "Name it as it is called now.",
             ) from error
+        if not stat.S_ISDIR(status.st_mode):
+            raise not_a_folder_any_more(self._root)
+        return status
 
     def _rules_changed(self) -> bool:
         return any(_stat_key(path) != known for path, known in self._rules_outside.items())

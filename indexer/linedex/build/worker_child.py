@@ -91,7 +91,8 @@ class Child:
         try:
             with theirs:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-c", _BOOT, json.dumps(sys.path), str(theirs.fileno()), str(self._note)],
+                    # -P: with -c alone the working folder, a stranger's repository perhaps, comes first on sys.path
+                    [sys.executable, "-P", "-c", _BOOT, json.dumps(sys.path), str(theirs.fileno()), str(self._note)],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     pass_fds=(theirs.fileno(), self._note),

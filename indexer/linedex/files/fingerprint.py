@@ -117,6 +117,20 @@ def is_racy(fingerprint: Fingerprint, seen_ns: int) -> bool:
     return max(fingerprint.mtime_ns, fingerprint.ctime_ns) + _tick(fingerprint) >= seen_ns
 
 
+def outlasts_tick(fingerprint: Fingerprint, *, wait: bool) -> bool:
+    """Say whether what is read from now on of a file in this state is not racy.
+
+    Args:
+        fingerprint: the state.
+        wait: whether to wait for the rest of a clock tick, 10 ms at most.
+    """
+    left = max(fingerprint.mtime_ns, fingerprint.ctime_ns) + _tick(fingerprint) - time.time_ns()
+    if wait and 0 <= left <= _FINE_TICK:
+        time.sleep((left + 1) / _SECOND)
+        return True
+    return left < 0
+
+
 def _tick(fingerprint: Fingerprint) -> int:
     coarse = fingerprint.mtime_ns % _SECOND == 0 and fingerprint.ctime_ns % _SECOND == 0
     return _COARSE_TICK if coarse else _FINE_TICK

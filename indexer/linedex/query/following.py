@@ -1,25 +1,29 @@
 """Going on in a file from a position: in it, in what it is called after a rotation, and in what took its place.
 
 Promise: nothing is skipped and nothing begun anew in silence. Where the file of a position is found, under its own name
-or another, or as the copy that `copytruncate` leaves, it is finished first, then the files that were begun after it, in
-the order of their last writing. Where it is not, that is said with the number of bytes that were not read of it.
+or another, compressed meanwhile, or as the copy that `copytruncate` leaves, it is finished first, then the files that
+were begun after it, in the order of their last writing. Where it is not, that is said with the number of bytes that
+were not read of it. Positions in what a plain file was compressed into are of its text.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, TypeAlias
 
 from linedex.answers import ReadAnswer
 from linedex.content.lines import Reader
 from linedex.errors import LinedexError, NotFound
+from linedex.files.compressed.codec import MAGIC_BYTES, codec_of, is_named_compressed, plain_name
+from linedex.files.compressed.stream import Forward
+from linedex.files.fingerprint import EDGE_BYTES, digest, from_stat
 from linedex.files.names import display
 from linedex.files.roots import Root
-from linedex.model import LineCount, LineNumber, RelPath
+from linedex.model import Fingerprint, LineCount, LineNumber, RelPath
 from linedex.query.cursor import Cursor
 from linedex.query.position import Position, edges, encoded
 from linedex.query.read import start_of, stretch
@@ -30,16 +34,24 @@ _MOST_NAMES: Final = 64
 """Rotated files that are looked at; of more the last written."""
 _START: Final = (0, 1)
 
+Opens: TypeAlias = Callable[[RelPath], AbstractContextManager[Source]]
+"""Opens a file of the root for the time of a question."""
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What is to be read of one file: `place`, `after` and `done` as of a position; `size` is what it held then."""
+    """What is to be read of one file.
+
+    `place`, `after` and `done` are those of a position, `size` is what it held then, and `stored` the bytes that the
+    file had at least, which are not those of its text if it is compressed.
+    """
 
     path: RelPath
     place: tuple[int, int]
     after: LineNumber
     inode: int
     size: int
+    stored: int
     done: bool = False
 
     @property
@@ -60,89 +72,130 @@ class Route:
     note: str = ""
 
 
-def route(root: Root, path: RelPath, position: Position) -> Route:
-    """Return where a position in the file at `path` leads to now.
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The files among which a position is looked for.
+
+    Attributes:
+        root: the folder they are below.
+        path: the file that is asked.
+        source: opens one.
+    """
+
+    root: Root
+    path: RelPath
+    source: Opens
+
+    @contextmanager
+    def opened(self, path: RelPath) -> Iterator[tuple[Fingerprint, int, Reader]]:
+        """Open a file; give its stat, and its size and bytes, or those of its text if it was compressed since."""
+        if is_named_compressed(path) and not is_named_compressed(self.path):
+            with self.source(path) as source:
+                yield source.fingerprint, source.size, source.read
+            return
+        with self.root.opened(path) as descriptor:
+            now = from_stat(os.fstat(descriptor))
+            yield now, now.size, lambda offset, size: os.pread(descriptor, size, offset)
+
+    def may_continue(self, path: RelPath, position: Position) -> bool:
+        """Say whether a file may begin with what the one of a position held; of a compressed one a kilobyte is read."""
+        if is_named_compressed(self.path) or not is_named_compressed(path):
+            return True
+        with self.root.opened(path) as descriptor:
+            codec = codec_of(path, os.pread(descriptor, MAGIC_BYTES, 0))
+            if codec is None:
+                return True
+            wanted = min(EDGE_BYTES, position.size)
+            forward = Forward(lambda offset, size: os.pread(descriptor, size, offset), codec)
+            head = b""
+            while len(head) < wanted and (piece := forward.step(wanted - len(head))):
+                head += piece
+            return digest(head) == position.head
+
+
+def route(around: Surroundings, position: Position) -> Route:
+    """Return where a position leads to now.
 
     Raises:
-        NotFound: there is neither that file any more nor the one of the position.
+        NotFound: there is neither the file that is asked any more nor the one of the position.
         LinedexError: it cannot be read.
     """
+    path = around.path
     try:
-        with _opened(root, path) as (status, read):
-            if position.holds(status.st_ino, status.st_size, read):
-                return Route((_going_on(path, status, position),))
-            now: os.stat_result | None = status
+        with around.opened(path) as (found_now, size, read):
+            if position.holds(found_now.inode, size, read):
+                return Route((_going_on(path, found_now, position),))
+            now: Fingerprint | None = found_now
     except NotFound:
         now = None
-    others = _siblings(root, path)
-    found = _former(root, others, position)
+    others = _siblings(around)
+    found = _former(around, others, position)
     new = () if now is None else (_whole(path, now),)
     if found is None:
         if now is None:
             raise NotFound(f"`{display(path)}` is gone.", "Ask again when its program writes it anew.")
         left = max(0, position.size - position.place[0])
-        why = "was truncated or rewritten" if now.st_ino == position.inode else "is another file now"
+        why = "was truncated or rewritten" if now.inode == position.inode else "is another file now"
         return Route(
             new,
-            f"{display(path)} {why} by {_time(now.st_mtime_ns)}: {left:,} bytes of it that were not read, and what was"
+            f"{display(path)} {why} by {_time(now.mtime_ns)}: {left:,} bytes of it that were not read, and what was"
             " written to it since, may be lost; restarting at the new file's start",
         )
     former, status = found
     between = sorted(
-        (other.st_mtime_ns, name, other)
+        (other.mtime_ns, name, other)
         for name, other in others
-        if name != former and other.st_mtime_ns > status.st_mtime_ns and other.st_ino != position.inode
+        if name != former and other.mtime_ns > status.mtime_ns and other.inode != position.inode
     )
-    middle = tuple(_whole(name, other) for _, name, other in between if now is None or other.st_ino != now.st_ino)
-    note = f"{display(path)} was rotated at {_time(status.st_ctime_ns)}, continued in {display(former)}"
+    middle = tuple(_whole(name, other) for _, name, other in between if now is None or other.inode != now.inode)
+    note = f"{display(path)} was rotated at {_time(status.ctime_ns)}, continued in {display(former)}"
     return Route((_going_on(former, status, position), *middle, *new), note)
 
 
-@contextmanager
-def _opened(root: Root, path: RelPath) -> Iterator[tuple[os.stat_result, Reader]]:
-    with root.opened(path) as descriptor:
-        yield os.fstat(descriptor), lambda offset, size: os.pread(descriptor, size, offset)
+def _going_on(path: RelPath, now: Fingerprint, position: Position) -> Part:
+    stored = min(now.size, position.size)
+    return Part(path, position.place, position.after, now.inode, position.size, stored, position.done)
 
 
-def _going_on(path: RelPath, status: os.stat_result, position: Position) -> Part:
-    return Part(path, position.place, position.after, status.st_ino, position.size, position.done)
+def _whole(path: RelPath, now: Fingerprint) -> Part:
+    return Part(path, _START, LineNumber(0), now.inode, 0, 0)
 
 
-def _whole(path: RelPath, status: os.stat_result) -> Part:
-    return Part(path, _START, LineNumber(0), status.st_ino, 0)
-
-
-def _siblings(root: Root, path: RelPath) -> list[tuple[RelPath, os.stat_result]]:
+def _siblings(around: Surroundings) -> list[tuple[RelPath, Fingerprint]]:
     """Return the files beside one that rotation may have named after it, the last written first."""
-    folder, _, name = path.rpartition(b"/")
+    folder, _, name = around.path.rpartition(b"/")
     stem, dot, extension = name.rpartition(b".")
-    found = []
-    descriptor = root.open_folder(RelPath(folder))
+    found: dict[bytes, Fingerprint] = {}
+    descriptor = around.root.open_folder(RelPath(folder))
     try:
         with os.scandir(descriptor) as entries:
             for entry in entries:
                 other = os.fsencode(entry.name)
-                inside = dot and stem and other.startswith(stem) and other.endswith(dot + extension)
+                inside = dot and stem and other.startswith(stem) and plain_name(other).endswith(dot + extension)
                 if other != name and (other.startswith(name) or inside) and entry.is_file(follow_symlinks=False):
-                    below = folder + b"/" + other if folder else other
-                    found.append((RelPath(below), entry.stat(follow_symlinks=False)))
+                    found[other] = from_stat(entry.stat(follow_symlinks=False))
     finally:
         os.close(descriptor)
-    found.sort(key=lambda item: -item[1].st_mtime_ns)
-    return found[:_MOST_NAMES]
+    for other in list(found):
+        # a compressed file whose plain one is still there is a copy of it, perhaps half made
+        if is_named_compressed(other) and plain_name(other) in found:
+            del found[other]
+    last = sorted(found.items(), key=lambda item: -item[1].mtime_ns)[:_MOST_NAMES]
+    return [(RelPath(folder + b"/" + other if folder else other), now) for other, now in last]
 
 
 def _former(
-    root: Root, others: list[tuple[RelPath, os.stat_result]], position: Position
-) -> tuple[RelPath, os.stat_result] | None:
+    around: Surroundings, others: list[tuple[RelPath, Fingerprint]], position: Position
+) -> tuple[RelPath, Fingerprint] | None:
     """Return the file of a position under another name, the same one rather than a copy of it."""
     if not position.size:
-        return next((item for item in others if item[1].st_ino == position.inode), None)
-    for name, _ in sorted(others, key=lambda item: item[1].st_ino != position.inode):
+        return next((item for item in others if item[1].inode == position.inode), None)
+    for name, _ in sorted(others, key=lambda item: item[1].inode != position.inode):
         try:
-            with _opened(root, name) as (status, read):
-                if position.continues_in(status.st_size, read):
-                    return name, status
+            if around.may_continue(name, position):
+                with around.opened(name) as (now, size, read):
+                    if position.continues_in(size, read):
+                        return name, now
         except LinedexError:
             continue  # what cannot be opened is not told from what is not there
     return None
@@ -158,8 +211,8 @@ def start_position(part: Part) -> Position:
 
 
 def end_position(source: Source) -> Position | None:
-    """Return the position behind the last whole line of a file, None for one whose bytes are not its text."""
-    if source.codec or source.format.binary:
+    """Return the position behind the last whole line of a file, None for one that holds no text."""
+    if source.format.binary:
         return None
     total = source.total_lines
     place = (source.size, total + 1)
@@ -173,16 +226,17 @@ def _position(source: Source, place: tuple[int, int], *, done: bool) -> Position
     return Position(place, LineNumber(0), mark.inode, source.size, *edges(source.size, source.read), done)
 
 
-def position_of(root: Root, path: RelPath, cursor: Cursor) -> Position | None:
+def position_of(around: Surroundings, path: RelPath, cursor: Cursor) -> Position | None:
     """Return the position of a cursor that a search has just given, None when its file has changed since.
 
     Raises:
         LinedexError: the file cannot be opened.
     """
-    with _opened(root, path) as (status, read):
-        if status.st_ino != cursor.inode or status.st_size < cursor.size:
+    with around.opened(path) as (now, size, read):
+        if now.inode != cursor.inode or now.size < cursor.size:
             return None
-        return Position(cursor.place, cursor.line, cursor.inode, cursor.size, *edges(cursor.size, read))
+        told = size if is_named_compressed(path) else cursor.size
+        return Position(cursor.place, cursor.line, cursor.inode, told, *edges(told, read))
 
 
 def last_line(position: Position) -> int:
@@ -214,8 +268,8 @@ def new_lines(source: Source, part: Part, count: int) -> tuple[ReadAnswer, Posit
 def tail(source: Source, count: int) -> ReadAnswer:
     """Return the last lines as `read.tail` does, with a cursor that passes on to what is appended.
 
-    It is for `Source.steadily`.
+    There is none in a compressed file. It is for `Source.steadily`.
     """
     answer = last_lines(source, count)
-    end = end_position(source)
+    end = None if source.codec else end_position(source)
     return answer if end is None else replace(answer, later=encoded(end, source.path))

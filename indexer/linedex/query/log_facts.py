@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from linedex.content.logs.cells import merge_cells
+from linedex.content.logs.detection import LogRule
 from linedex.content.logs.formats import Basis
 from linedex.content.logs.instants import MINUTE
 from linedex.content.logs.selection import Selection
@@ -32,10 +33,9 @@ def log_facts(view: LogView) -> LogFacts | None:
     busiest = int(counts.argmax())
     rule, part = view.reading.rule, view.columns.part
     levels = {level.label: count for level, count in cells.per_level().items()}
-    basis = rule.basis
     divided = bool(part["continues"].any())
     return LogFacts(
-        formats=tuple(f"{one.format_name} ({one.place_name})" for one in rule.stamps),
+        formats=format_names(rule),
         first=first,
         last=last,
         records=cells.records,
@@ -44,12 +44,21 @@ def log_facts(view: LogView) -> LogFacts | None:
         busiest=(int(minutes[busiest]) * MINUTE, int(counts[busiest])),
         gaps=_gaps(minutes),
         unstamped=int(part["unstamped"].sum()),
-        year={Basis.YEARLESS: "year from the time of change", Basis.TIME_ONLY: "date from the time of change"}.get(
-            basis, ""
-        ),
+        year=year_note(rule),
         zone=view.reading.zone,
         longest_line=-1 if divided else int(part["longest"].max()),
     )
+
+
+def format_names(rule: LogRule) -> tuple[str, ...]:
+    """Return the formats of a log's timestamps and where they stand."""
+    return tuple(f"{one.format_name} ({one.place_name})" for one in rule.stamps)
+
+
+def year_note(rule: LogRule) -> str:
+    """Return how the year of a log's records is known, "" when its stamps tell it."""
+    told = {Basis.YEARLESS: "year from the time of change", Basis.TIME_ONLY: "date from the time of change"}
+    return told.get(rule.basis, "")
 
 
 def _per_minute(

@@ -8,7 +8,8 @@ range itself is read.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 import apsw
@@ -22,7 +23,7 @@ from linedex.content.logs.records import Records
 from linedex.content.logs.selection import Selection, levels_named
 from linedex.content.logs.templates.contrast import contrast
 from linedex.content.logs.templates.drain import OVERFLOW
-from linedex.content.logs.templates.miner import TemplateMiner, count_shapes, message_of
+from linedex.content.logs.templates.miner import TemplateCounts, count_shapes, merge_counts, message_of
 from linedex.content.logs.window import Flags, Window
 from linedex.content.logs.zones import zone_of
 from linedex.errors import BadArgument, LinedexError
@@ -30,8 +31,9 @@ from linedex.files.names import display
 from linedex.log_answers import Pattern, Patterns, PatternsRequest
 from linedex.model import FileId, LineNumber
 from linedex.query.log_range import told_span
-from linedex.query.log_timeline import open_log
-from linedex.query.log_view import LogView, view_of
+from linedex.query.log_timeline import open_log, unfinished
+from linedex.query.log_view import Known, LogView, view_of
+from linedex.query.mined_parts import Entry, MinedParts, mined_parts
 from linedex.query.progress import Progress
 from linedex.query.read import shown_lines
 from linedex.query.source import Source
@@ -61,17 +63,27 @@ def log_of(source: Source, db: apsw.Connection | None, deadline: float, progress
     """Return an open file as a log.
 
     Raises:
-        NoTimes: no timestamps are recognised in it, or there was no time to read it.
+        NoTimes: no timestamps are recognised in it, or there was no time to read it to its end.
         BinaryFile: it holds no text.
     """
+    known = _known(source, db, deadline, progress)
+    if known.view is None or known.late:
+        raise _not_read(source)
+    return known.view
+
+
+def _known(source: Source, db: apsw.Connection | None, deadline: float, progress: Progress | None) -> Known:
     source.demand_text()
     known = view_of(open_log(source), source.known_part(), db, deadline, progress)
-    if known.view is None:
+    if known.reading is None:
         called = display(source.path)
-        if known.late:
-            raise NoTimes(f"`{called}` was not read to its end in time.", "Ask again: reading goes on where it was.")
         raise NoTimes(f"No timestamps are recognised in `{called}`.", "Search it by text, or read it by lines.")
-    return known.view
+    return known
+
+
+def _not_read(source: Source) -> NoTimes:
+    called = display(source.path)
+    return NoTimes(f"`{called}` was not read to its end in time.", "Ask again: reading goes on where it was.")
 
 
 def log_patterns(
@@ -105,18 +117,30 @@ class _Question:
         self._source = source
         self._request = request
         self._progress = progress
-        self._late = False
-        self._view = log_of(source, db, self._deadline, progress)
+        known = _known(source, db, self._deadline, progress)
+        if known.view is None:
+            raise _not_read(source)
+        self._late = known.late
+        self._notes = [unfinished(source, known)] if known.late else []
+        self._view = known.view
         self._columns = self._view.columns
         part = source.known_part()
-        self._miner = TemplateMiner()
+        self._mined_parts = 0
+        self._mined: MinedParts | None = None
         self._counted = np.zeros(len(self._columns), np.bool_)
         if part is not None and db is not None and len(self._columns.template["template"]):
             self._miner, _ = logs.stored_miner(db, FileId(part.file))
             self._counted = self._columns.part["templates"] > 0
+        else:
+            self._mined = mined_parts(self._view.log, self._view.reading)
+            self._miner = self._mined.miner
         self._aliases: Mapping[int, int] = {}
 
     def answer(self) -> Patterns:
+        with nullcontext() if self._mined is None else self._mined.guard:
+            return self._answer()
+
+    def _answer(self) -> Patterns:
         request, view = self._request, self._view
         last = view.span[1]
         levels = levels_named(request.level) if request.level else None
@@ -142,6 +166,7 @@ class _Question:
             told_span(selection, self._source.limits),
             zone_of(self._source.limits),
             by_index=bool(self._counted.any()),
+            notes=tuple(self._notes),
             late=self._late,
             seconds=time.perf_counter() - self._began,
         )
@@ -149,7 +174,8 @@ class _Question:
     def _tally(self, selection: Selection) -> dict[int, _Tally]:
         """Count the templates of a range: from the index where a part is wholly in it, else by reading."""
         passing = self._view.passing(selection)
-        whole = passing & self._counted & self._wholly(selection)
+        wholly = self._wholly(selection)
+        whole = passing & self._counted & wholly
         found: dict[int, _Tally] = {}
         columns = self._columns
         owners = columns.template_parts()
@@ -166,14 +192,36 @@ class _Question:
             number, level = divmod(kind, len(Level) * 2)
             if selection.levels is None or Level(level) in selection.levels:
                 self._add(found, number, Level(level), count, (low, high))
-        for part in np.flatnonzero(passing & ~whole).tolist():
-            if time.monotonic() > self._deadline:
-                self._late = True
+        left = np.flatnonzero(passing & ~whole).tolist()
+        for done, part in enumerate(left):
+            if self._mined_parts and time.monotonic() > self._deadline:
+                self._stop(done, len(left))
                 break
             self._progress.check()
-            for number, level, count in self._read(part, selection):
+            counts = self._kept(part, selection) if wholly[part] else self._read(part, selection)
+            for number, level, count in counts:
                 self._add(found, number, level, count, (part, part))
         return found
+
+    def _stop(self, done: int, asked: int) -> None:
+        self._late = True
+        going_on = "give a shorter range" if self._mined is None else "ask again, and counting goes on from there"
+        self._notes.append(f"{done:,} of {asked:,} parts of the range were counted: {going_on}")
+
+    def _kept(self, part: int, selection: Selection) -> Iterable[Entry]:
+        """Count the templates of a part that lies wholly in the range, or tell what was counted before."""
+        if self._mined is None:
+            return self._read(part, selection)
+        facts = self._columns.part
+        place = int(facts["start"][part]), int(facts["end"][part])
+        told = self._mined.get(place)
+        if told is None:
+            mined = self._mine(part, Selection())
+            # the last part ends elsewhere when the file has grown
+            if part < len(self._columns) - 1:
+                self._mined.put(place, mined)
+            told = ((number, level, tally.count) for (number, level), tally in mined.items())
+        return (entry for entry in told if selection.levels is None or entry[1] in selection.levels)
 
     @staticmethod
     def _add(found: dict[int, _Tally], number: int, level: Level, count: int, parts: tuple[int, int]) -> None:
@@ -195,18 +243,22 @@ class _Question:
             inside &= False
         return inside
 
-    def _read(self, part: int, selection: Selection) -> list[tuple[int, Level, int]]:
+    def _read(self, part: int, selection: Selection) -> list[Entry]:
         """Count the templates of the chosen records of a part by reading it."""
-        told: list[tuple[int, Level, int]] = []
+        return [(number, level, tally.count) for (number, level), tally in self._mine(part, selection).items()]
+
+    def _mine(self, part: int, selection: Selection) -> TemplateCounts:
+        self._mined_parts += 1
+        told: list[TemplateCounts] = []
 
         def keep(window: Window, records: Records) -> None:
             chosen = self._view.told(records, selection, int(self._columns.first_lines()[part])).chosen
             counted = count_shapes(window, replace(records, heads=records.heads & chosen))
             mined = self._miner.learn(counted, lambda _, line: message_of(window, records, line, MESSAGE_BYTES))
-            told.extend((number, level, tally.count) for (number, level), tally in mined.counts.items())
+            told.append(mined.counts)
 
         self._view.read_part(part, keep=keep)
-        return told
+        return merge_counts(told)
 
     def _joined(self, found: Mapping[int, _Tally]) -> dict[int, _Tally]:
         """Add up templates that have become equal."""

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+import apsw
 import numpy as np
 
 from linedex.answers import SearchRequest
@@ -25,8 +26,9 @@ from linedex.log_answers import TimeSpan
 from linedex.model import LineNumber, RelPath
 from linedex.query.log_view import last_instant
 from linedex.query.scope import Scope
-from linedex.query.source import opened
+from linedex.query.source import Source, opened
 from linedex.query.surveys import OpenLog
+from linedex.store import logs
 from linedex.store.catalogue import key_path
 from linedex.store.look import Look
 
@@ -34,7 +36,13 @@ _ASKED: Final = 32
 
 
 def selection_of(
-    root: Root, look: Look, scope: Scope, request: SearchRequest, limits: Limits, told: tuple[int, ...] = ()
+    root: Root,
+    look: Look,
+    scope: Scope,
+    request: SearchRequest,
+    limits: Limits,
+    told: tuple[int, ...] = (),
+    db: apsw.Connection | None = None,
 ) -> Selection | None:
     """Return the times and levels that a search asks for, None when it asks for all lines.
 
@@ -45,6 +53,7 @@ def selection_of(
         request: what is asked.
         limits: sizes and the zone.
         told: the range that an earlier page used, as `span_numbers` gave it.
+        db: a reading connection, None to do without: it tells how a compressed file is read from its end.
 
     Raises:
         UnreadableTime, EmptyRange, UnknownLevel: what was given cannot be used.
@@ -61,7 +70,7 @@ def selection_of(
         raise BadArgument("A line (:123) is of one file.", "Give a time, or search a single file.")
     last = NO_INSTANT
     if any(map(counts_from_last, given)):
-        last = latest(root, look, _by_change(look, scope), limits)
+        last = latest(root, look, _by_change(look, scope), limits, db)
     return Selection(time_range(request.since, request.until, last=last, zone=zone_named(zone_of(limits))), levels)
 
 
@@ -75,7 +84,13 @@ def _by_change(look: Look, scope: Scope) -> list[tuple[int, RelPath]]:
     return [(changed // 1000, path) for changed, path in sorted(found, reverse=True)[:_ASKED]]
 
 
-def latest(root: Root, look: Look, files: Iterable[tuple[int, RelPath]], limits: Limits) -> int:
+def latest(
+    root: Root,
+    look: Look,
+    files: Iterable[tuple[int, RelPath]],
+    limits: Limits,
+    db: apsw.Connection | None = None,
+) -> int:
     """Return the latest last record of some files, `NO_INSTANT` when none of them has any.
 
     Args:
@@ -83,6 +98,7 @@ def latest(root: Root, look: Look, files: Iterable[tuple[int, RelPath]], limits:
         look: what is on disk.
         files: time of change, in microseconds, and path of each, the last changed first.
         limits: sizes, the zone, and the time of a query.
+        db: a reading connection, None to do without.
     """
     found = NO_INSTANT
     deadline = time.monotonic() + limits.query_seconds / 2
@@ -90,20 +106,32 @@ def latest(root: Root, look: Look, files: Iterable[tuple[int, RelPath]], limits:
         # no record is later than the change that wrote it
         if changed < found or time.monotonic() > deadline:
             break
-        for last in _last(root, look, path, limits):
+        for last in _last(root, look, path, limits, db):
             found = max(found, last)
     return found
 
 
-def _last(root: Root, look: Look, path: RelPath, limits: Limits) -> Iterator[int]:
+def _last(root: Root, look: Look, path: RelPath, limits: Limits, db: apsw.Connection | None) -> Iterator[int]:
     try:
-        with opened(root, path, look.catalogue, None, limits) as source:
+        with opened(root, path, look.catalogue, db, limits) as source:
             log = OpenLog(source.read, source.size, source.fingerprint, source.format, limits)
-            rule = find_rule(log.read, log.size, log.spelling)
-            if rule is not None:
-                yield last_instant(log, LogReading(rule, zone_of(limits)))
+            reading = _reading(source, log, db)
+            if reading is not None:
+                yield last_instant(log, reading)
     except LinedexError:
         return  # what cannot be read is told by the search itself
+
+
+def _reading(source: Source, log: OpenLog, db: apsw.Connection | None) -> LogReading | None:
+    """Return how the lines of a file are read, None when it is no log."""
+    part = None if db is None or not source.codec else source.known_part()
+    if part is not None and db is not None:
+        # the windows that a rule is chosen by lie all over the text: each costs a decoding
+        known, reading = logs.stored_reading(db, part.file)
+        if known and (reading is None or reading.zone == zone_of(log.limits)):
+            return reading
+    rule = find_rule(log.read, log.size, log.spelling)
+    return None if rule is None else LogReading(rule, zone_of(log.limits))
 
 
 def span_numbers(selection: Selection | None) -> tuple[int, ...]:

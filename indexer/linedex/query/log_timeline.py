@@ -24,12 +24,13 @@ from linedex.content.logs.selection import Selection
 from linedex.content.logs.window import Flags
 from linedex.content.logs.zones import zone_of
 from linedex.errors import BinaryFile, LinedexError
+from linedex.files.names import display
 from linedex.files.roots import Root
 from linedex.limits import Limits
 from linedex.log_answers import Bucket, CountedFile, Timeline, TimelineRequest
 from linedex.model import RelPath, SkipReason
 from linedex.query.log_range import selection_of, told_span
-from linedex.query.log_view import LogView, view_of
+from linedex.query.log_view import Known, LogView, view_of
 from linedex.query.pieces import Entry
 from linedex.query.progress import Progress
 from linedex.query.scope import scope_of
@@ -53,6 +54,7 @@ class _Counts:
     notes: list[str] = field(default_factory=list)
     unstamped: int = 0
     late: bool = False
+    passed_over: int = 0
 
     def skip(self, reason: str) -> None:
         self.skipped[reason] = self.skipped.get(reason, 0) + 1
@@ -107,9 +109,10 @@ def log_timeline(
         verifier = Verifier(root, look.catalogue, db, asked, limits, deadline, waiting, selection, timed=True)
         _count_matches(verifier, entries, counts, deadline)
     else:
-        for entry in entries:
-            if time.monotonic() > deadline:
+        for number, entry in enumerate(entries):
+            if number and time.monotonic() > deadline:
                 counts.late = True
+                counts.passed_over = 1 + sum(1 for _ in entries)
                 break
             waiting.check()
             _count_records((root, look, limits, db), entry, selection, counts, (deadline, waiting))
@@ -120,6 +123,7 @@ def log_timeline(
 def _count_matches(verifier: Verifier, entries: Iterator[Entry], counts: _Counts, deadline: float) -> None:
     for entry in entries:
         if time.monotonic() > deadline or verifier.outcome.late:
+            counts.passed_over = 1 + sum(1 for _ in entries)
             break
         records = verifier.records(entry)
         cells, first, last = NO_CELLS, sys.maxsize, NO_INSTANT
@@ -148,19 +152,22 @@ def _count_records(
     path = key_path(entry.key)
     try:
         with opened(root, path, look.catalogue, db, limits) as source:
-            known, late = source.steadily(lambda: _view(source, db, patience))
-            if late:
-                counts.late = True
-                return
-            if known is None:
+            known = source.steadily(lambda: _known(source, db, patience))
+            if known.reading is None:
                 counts.skip(SkipReason.NO_TIMES)
                 return
             if selection.levels is not None and known.reading.rule.level is None:
                 counts.skip(SkipReason.NO_LEVELS)
                 return
-            cells = source.steadily(lambda: cells_of(known, selection))
-            counts.take(path, cells, *_edges(known, selection, cells))
-            counts.unstamped += int(known.columns.part["unstamped"].sum())
+            if known.late:
+                counts.late = True
+                counts.notes.append(unfinished(source, known))
+            view = known.view
+            if view is None:
+                return
+            cells = source.steadily(lambda: cells_of(view, selection))
+            counts.take(path, cells, *_edges(view, selection, cells))
+            counts.unstamped += int(view.columns.part["unstamped"].sum())
     except BinaryFile:
         counts.skip(SkipReason.BINARY)
     except LinedexError as error:
@@ -169,10 +176,19 @@ def _count_records(
         counts.skip(SkipReason.UNREADABLE)
 
 
-def _view(source: Source, db: apsw.Connection | None, patience: tuple[float, Progress]) -> tuple[LogView | None, bool]:
+def _known(source: Source, db: apsw.Connection | None, patience: tuple[float, Progress]) -> Known:
     source.demand_text()
-    known = view_of(open_log(source), source.known_part(), db, *patience)
-    return known.view, known.late
+    return view_of(open_log(source), source.known_part(), db, *patience)
+
+
+def unfinished(source: Source, known: Known) -> str:
+    """Return a sentence on a log that time did not suffice to read to its end."""
+    done, size = known.columns.end, source.size
+    years = "" if known.view is not None else ", and its years are told by its end"
+    return (
+        f"{display(source.path)} was read up to byte {done:,} of {size:,}{years};"
+        " ask again, and reading goes on from there"
+    )
 
 
 def open_log(source: Source) -> OpenLog:
@@ -243,6 +259,10 @@ def _answer(
     rows = zip(made.starts().tolist(), made.counts.tolist(), strict=True)
     buckets = tuple(Bucket(start, {level.label: row[level] for level in Level if row[level]}) for start, row in rows)
     notes = list(counts.notes)
+    if counts.passed_over:
+        notes.append(f"{counts.passed_over:,} files were not looked at: ask of fewer files, or of a shorter range")
+    elif counts.late and request.pattern:
+        notes.append("not all matches were counted: ask of a shorter range, or of a rarer text")
     if request.bucket_minutes and made.width > request.bucket_minutes and len(cells):
         notes.append(f"buckets of {made.width} minutes instead of {request.bucket_minutes}, to keep to {most} of them")
     return Timeline(

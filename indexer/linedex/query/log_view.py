@@ -29,7 +29,7 @@ from linedex.query.progress import Progress
 from linedex.query.surveys import OpenLog, survey
 from linedex.query.windows import Stretch
 from linedex.store import logs
-from linedex.store.log_columns import LogColumns
+from linedex.store.log_columns import LogColumns, unpacked
 
 _LAST_REACH: Final = 16 << 20
 """Bytes before the end of a file in which its last record is looked for."""
@@ -40,12 +40,19 @@ class Known:
     """What was found of a file as a log.
 
     Attributes:
-        view: the log, None when it is none or not known to its end.
-        late: whether time ran out before its end.
+        view: the log as far as it is known; None when it is none, or when what is known does not tell its years.
+        late: whether it is not known to its end.
+        reading: how its lines are read, None when it is no log.
+        columns: the parts that are known.
     """
 
     view: LogView | None
-    late: bool = False
+    late: bool
+    reading: LogReading | None
+    columns: LogColumns
+
+
+NO_LOG: Final = Known(None, late=False, reading=None, columns=unpacked([]))
 
 
 def view_of(
@@ -54,6 +61,7 @@ def view_of(
     db: apsw.Connection | None,
     deadline: float,
     progress: Progress | None = None,
+    most: int | None = None,
 ) -> Known:
     """Return a file as a log, from the index where that knows it, else by reading it once.
 
@@ -63,6 +71,7 @@ def view_of(
         db: a reading connection, None to do without.
         deadline: `time.monotonic` at which to give up.
         progress: asked whether to go on.
+        most: bytes that may be read; nothing is when more are not known.
 
     Raises:
         Cancelled: nobody waits for it any more.
@@ -71,16 +80,22 @@ def view_of(
     if part is not None and db is not None:
         stored, reading = logs.stored_reading(db, part.file)
         if stored and reading is None and not part.grown:
-            return Known(None)
+            return NO_LOG
         if reading is not None and reading.zone == zone_of(log.limits):
             columns = logs.columns(db, part.file)
             if not part.grown and columns.end == log.size:
-                return Known(LogView(log, reading, columns))
+                return Known(LogView(log, reading, columns), late=False, reading=reading, columns=columns)
             known = (reading, columns)
     found = survey(log, known)
-    if not found.advance(log, deadline, progress or Progress()):
-        return Known(None, late=True)
-    return Known(None if found.reading is None else LogView(log, found.reading, found.columns()))
+    reading = found.reading
+    if reading is None:
+        return NO_LOG
+    small_enough = most is None or found.unread(log) <= most
+    late = not (small_enough and found.advance(log, deadline, progress or Progress()))
+    columns = found.columns()
+    # where stamps tell no year, the last record does
+    told = len(columns) > 0 and not reading.rule.basis.partial if late else True
+    return Known(LogView(log, reading, columns) if told else None, late=late, reading=reading, columns=columns)
 
 
 def last_instant(log: OpenLog, reading: LogReading) -> int:

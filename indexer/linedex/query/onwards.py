@@ -18,7 +18,7 @@ from linedex.model import LineNumber, RelPath
 from linedex.query import cursor as cursors
 from linedex.query import following, position
 from linedex.query.cursor import Cursor
-from linedex.query.following import Part
+from linedex.query.following import Part, Surroundings
 from linedex.query.position import Position
 from linedex.query.source import Source
 from linedex.store.catalogue import path_key
@@ -71,7 +71,7 @@ class Onwards:
             BadCursor: the cursor is none, or of another file.
             LinedexError: the file cannot be read.
         """
-        now = following.route(self._root, path, position.decoded(cursor, path))
+        now = following.route(self._around(path), position.decoded(cursor, path))
         for part, after in zip(now.parts, (*now.parts[1:], None), strict=True):
             with self._source(part.path) as source:
                 answer, at, rest = source.steadily(partial(following.new_lines, source, part, count))
@@ -86,7 +86,7 @@ class Onwards:
         if request.mode is not OutputMode.MATCHES:
             raise BadArgument("A cursor cannot be counted from.", "Leave out count_only, or the cursor.")
         path = request.scope
-        now = following.route(self._root, path, position.decoded(request.cursor, path, cursors.digest(request)))
+        now = following.route(self._around(path), position.decoded(request.cursor, path, cursors.digest(request)))
         for part, after in zip(now.parts, (*now.parts[1:], None), strict=True):
             end = self._end(part.path)
             asked = self._from(part, request)
@@ -108,8 +108,11 @@ class Onwards:
         asked = replace(request, scope=part.path, cursor="", fuzzy=False)
         if part.first == 1:
             return asked
-        begun = Cursor(path_key(part.path), LineNumber(part.first - 1), part.place, part.inode, part.size)
+        begun = Cursor(path_key(part.path), LineNumber(part.first - 1), part.place, part.inode, part.stored)
         return replace(asked, cursor=cursors.encode(asked, begun))
+
+    def _around(self, path: RelPath) -> Surroundings:
+        return Surroundings(self._root, path, self._source)
 
     def _end(self, path: RelPath) -> Position | None:
         with self._source(path) as source:
@@ -119,7 +122,7 @@ class Onwards:
         """Return the end of a large file whose lines the index knows; to find it in another would mean to read it."""
         try:
             with self._source(path) as source:
-                if not source.lines_known:
+                if source.codec or not source.lines_known:
                     return None
                 return source.steadily(lambda: following.end_position(source))
         except LinedexError:
@@ -153,5 +156,5 @@ class Onwards:
         stopped = cursors.decode(replace(asked, cursor=cursor))
         if stopped is None or stopped.span:
             return cursor
-        at = following.position_of(self._root, asked.scope, stopped)
+        at = following.position_of(self._around(request.scope), asked.scope, stopped)
         return cursor if at is None else position.encoded(at, request.scope, cursors.digest(request))

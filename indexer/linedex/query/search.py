@@ -91,7 +91,7 @@ class Search:
         self._cursor = cursors.decode(request)
         self._scope = scope_of(look, request)
         told = () if self._cursor is None else self._cursor.span
-        self._selection = selection_of(root, look, self._scope, request, limits, told)
+        self._selection = selection_of(root, look, self._scope, request, limits, told, self._db)
         self._verifier = Verifier(
             root, look.catalogue, self._db, request, limits, self._deadline, progress, self._selection
         )

@@ -23,7 +23,8 @@ from linedex.model import Change, Fingerprint, TextFormat
 from linedex.query.progress import Progress
 from linedex.store.log_columns import SEGMENT_PARTS, LogColumns, packed, unpacked
 
-_KEPT: Final = 64
+_KEPT: Final = 512
+"""Small files are surveyed too, at every question about a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +91,26 @@ class Survey:
     def grown(self, log: OpenLog) -> Survey:
         """Return the survey of the same file after it has grown."""
         with self._guard:
-            return Survey(log, (self.reading, self.columns()))
+            columns = self.columns()
+            longer = Survey(log, (self.reading, columns))
+            # a part is what it was unless its end was that of the file, or inside a line that was looked into there
+            end, _, inside = self._next
+            if end + inside * ahead_bytes(LineEnds.of(log.spelling)) < self.mark.size:
+                longer._known, longer._next = columns, self._next
+            return longer
+
+    def knows_more(self, reading: LogReading | None, columns: LogColumns) -> bool:
+        """Return whether it has read further than what else is known of the log, in the same way."""
+        with self._guard:
+            return self.reading == reading and self._next[0] > columns.end
+
+    def unread(self, log: OpenLog) -> int:
+        """Return how many bytes of the log are still to be read."""
+        with self._guard:
+            return 0 if self.reading is None else log.size - self._next[0]
 
     def advance(self, log: OpenLog, deadline: float, progress: Progress) -> bool:
-        """Read on until `deadline` (`time.monotonic`) at most; return whether the file has been read to its end.
+        """Read on until `deadline` (`time.monotonic`), one part at least; return whether the end was reached.
 
         Raises:
             Cancelled: nobody waits for it any more.
@@ -104,8 +121,9 @@ class Survey:
         ends = LineEnds.of(log.spelling)
         sized = replace(log.limits, batch_bytes=log.limits.log_part_bytes)
         with self._guard:
+            begun = self._next[0]
             while self._next[0] < log.size:
-                if time.monotonic() > deadline:
+                if self._next[0] > begun and time.monotonic() > deadline:
                     return False
                 progress.check()
                 start, carry, continues = self._next
@@ -154,11 +172,13 @@ class _Surveys:
             change = fingerprints.change(kept.mark, log.mark, log.read)
             if change is Change.UNCHANGED:
                 found = kept
-            elif change is Change.APPENDED and known is None and log.grows:
+            elif change is Change.APPENDED and log.grows and (known is None or kept.knows_more(*known)):
                 found = kept.grown(log)
         if found is None:
             found = Survey(log, known)
-        if not fingerprints.is_racy(log.mark, time.time_ns()):
+        # what is read within the clock tick of a change is not kept, so a log that is written all the time would
+        # never be known: it is worth the rest of a tick
+        if fingerprints.outlasts_tick(log.mark, wait=log.size > log.limits.large_file):
             with self._guard:
                 self._kept[key] = found
                 self._kept.move_to_end(key)

@@ -102,6 +102,7 @@ class Catalogue:
         folder_facts: one row a folder.
         words: what the numbers in `format`, `language` and `reason` stand for.
         complete: whether the whole root has been listed at least once.
+        life: names the sidecar whose ids these are; one that was begun anew gives other ids.
     """
 
     keys: list[bytes]
@@ -110,6 +111,7 @@ class Catalogue:
     folder_facts: Facts
     words: Words
     complete: bool = False
+    life: str = ""
 
     @classmethod
     def empty(cls) -> Catalogue:
@@ -201,7 +203,7 @@ class Catalogue:
         facts = self.facts.copy()
         known = changed[np.isin(changed["id"], facts["id"])]
         facts[self.places(known["id"])] = known
-        return Catalogue(self.keys, facts, self.folder_keys, self.folder_facts, self.words, self.complete)
+        return replace(self, facts=facts)
 
     def completed(self) -> Catalogue:
         """Return the same catalogue, said to hold the whole root."""
@@ -211,13 +213,12 @@ class Catalogue:
         """Return the catalogue without the files and folders of these ids."""
         keep = ~np.isin(self.facts["id"], np.fromiter(files, np.int64))
         keep_folders = ~np.isin(self.folder_facts["id"], np.fromiter(folders, np.int64))
-        return Catalogue(
-            [key for key, kept in zip(self.keys, keep.tolist(), strict=True) if kept],
-            self.facts[keep],
-            [key for key, kept in zip(self.folder_keys, keep_folders.tolist(), strict=True) if kept],
-            self.folder_facts[keep_folders],
-            self.words,
-            self.complete,
+        return replace(
+            self,
+            keys=[key for key, kept in zip(self.keys, keep.tolist(), strict=True) if kept],
+            facts=self.facts[keep],
+            folder_keys=[key for key, kept in zip(self.folder_keys, keep_folders.tolist(), strict=True) if kept],
+            folder_facts=self.folder_facts[keep_folders],
         )
 
     def with_moved(self, folders: Iterable[tuple[int, bytes]], files: Iterable[tuple[int, bytes]]) -> Catalogue:
@@ -227,7 +228,7 @@ class Catalogue:
         folder_keys, folder_facts = _moved(self.folder_keys, self.folder_facts, dict(folders))
         for key in moved.values():
             facts["hidden"][bisect_left(keys, key)] = is_hidden(key_path(key))
-        return Catalogue(keys, facts, folder_keys, folder_facts, self.words, self.complete)
+        return replace(self, keys=keys, facts=facts, folder_keys=folder_keys, folder_facts=folder_facts)
 
     def with_added(
         self,
@@ -244,7 +245,14 @@ class Catalogue:
         if folder_keys and folder_facts is not None:
             all_folder_keys, all_folder_facts = _merge(self.folder_keys, self.folder_facts, folder_keys, folder_facts)
         whole = self.complete if complete is None else complete
-        return Catalogue(all_keys, all_facts, all_folder_keys, all_folder_facts, self.words, whole)
+        return replace(
+            self,
+            keys=all_keys,
+            facts=all_facts,
+            folder_keys=all_folder_keys,
+            folder_facts=all_folder_facts,
+            complete=whole,
+        )
 
 
 def _moved(keys: list[bytes], facts: Facts, moved: dict[int, bytes]) -> tuple[list[bytes], Facts]:

@@ -9,6 +9,7 @@ import apsw
 import numpy as np
 
 from linedex.model import FileId, FileState, Fingerprint, Newline, SkipReason, TextFormat
+from linedex.store.age import life
 from linedex.store.catalogue import FACTS, FOLDER_FACTS, STAT_FIELDS, Catalogue, Facts, Words, is_hidden, key_path
 
 ROOT_FOLDER = 1
@@ -65,7 +66,19 @@ class TextFacts:
 
 
 def load(db: apsw.Connection) -> Catalogue:
-    """Return the stored catalogue."""
+    """Return the stored catalogue.
+
+    Raises:
+        apsw.CorruptError: what is stored makes no sense.
+        apsw.Error: it cannot be read.
+    """
+    try:
+        return _loaded(db)
+    except (KeyError, OverflowError, TypeError, ValueError) as error:
+        raise apsw.CorruptError(f"its catalogue makes no sense: {error!r}") from error
+
+
+def _loaded(db: apsw.Connection) -> Catalogue:
     words = Words()
     rows = {row[0]: row for row in db.execute("SELECT id, parent, name, mtime_ns, seen_ns FROM folders")}
     folder_keys = _folder_keys({folder: (parent, name) for folder, parent, name, _, _ in rows.values()})
@@ -99,6 +112,7 @@ def load(db: apsw.Connection) -> Catalogue:
         np.array([facts for _, facts in folders], FOLDER_FACTS),
         words,
         bool(complete),
+        life(db),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 import apsw
 
+from linedex.content.symbols import StoredSymbol
 from linedex.model import FileId, FileState, Symbol
 from linedex.store.symbols import KINDS, ORDINAL_BITS
 
@@ -36,7 +37,7 @@ def humps(name: str) -> str:
     return "".join(word[0] for word in words).lower() if len(words) > 1 else ""
 
 
-def rows_of(symbols: Sequence[Symbol]) -> tuple[SymbolRow, ...]:
+def rows_of(symbols: Sequence[Symbol | StoredSymbol]) -> tuple[SymbolRow, ...]:
     """Return the rows of a file's symbols, given in source order."""
     places = [symbol.start_line << ORDINAL_BITS | ordinal for ordinal, symbol in enumerate(symbols)]
     return tuple(

@@ -70,4 +70,5 @@ def folder(root: str) -> str:
 def program() -> list[str]:
     """Return the command that starts this linedex from anywhere: clients often lack the path that a terminal has."""
     found = shutil.which("linedex", path=str(Path(sys.executable).parent))
-    return [found] if found else [sys.executable, "-m", "linedex_server"]
+    # -P: clients start it in the folder that is worked on, whose modules must not be imported
+    return [found] if found else [sys.executable, "-P", "-m", "linedex_server"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from linedex.answers import SearchRequest
-from linedex.errors import BadArgument
+from linedex.errors import BadArgument, NotFound
 from linedex.log_answers import TimelineRequest
 from linedex_server.cli.door import opened
 from linedex_server.cli.teaching import TaughtCommand
@@ -32,6 +33,7 @@ PATIENCE_SECONDS = 1e9
 _QUIET_SECONDS = 3600.0
 """A watcher that misses nothing wakes only when there is something; this is for what no event tells."""
 _POLL_SECONDS = 1.0
+_WHEN = len("2026-03-04 05:06")
 
 
 @click.command(
@@ -64,10 +66,6 @@ def log(path: str, pattern: str, since: str, until: str, level: str, bucket: int
     screen = Screen.of_stdout()
     with opened(settings, replace(settings.limits, query_seconds=PATIENCE_SECONDS)) as places:
         place = places.at(path)
-        if not (place.is_folder or pattern or since or until or level):
-            facts = place.index.overview(place.scope).log
-            for line in facts_lines(facts) if facts is not None else ():
-                screen.line(line)
         answer = place.index.timeline(
             TimelineRequest(
                 place.scope,
@@ -81,8 +79,15 @@ def log(path: str, pattern: str, since: str, until: str, level: str, bucket: int
                 max_buckets=most,
             )
         )
-    for when, count, bar, told in timeline_rows(answer):
-        screen.line(f"{screen.painted(when, NUMBER_COLOR)} {count:>9,} {bar:<20} {told}".rstrip())
+        if not (place.is_folder or pattern or since or until or level):
+            # the timeline has read the log to its end, so its facts are exact now
+            facts = place.index.overview(place.scope).log
+            for line in facts_lines(facts) if facts is not None else ():
+                screen.line(line)
+    columns = shutil.get_terminal_size().columns if screen.terminal else 0
+    for row in timeline_rows(answer, columns):
+        when, count = row[:_WHEN], row[_WHEN:]
+        screen.line(screen.painted(when, NUMBER_COLOR) + count)
     if span := spanned(answer.span):
         notify(f"linedex: {span}")
     for reason, number in answer.skipped.items():
@@ -106,10 +111,10 @@ def log(path: str, pattern: str, since: str, until: str, level: str, bucket: int
 @click.option("-n", "--lines", "count", type=click.IntRange(1), default=10, metavar="N", help="The last N lines.")
 @click.option("-i", "--ignore-case", is_flag=True, help="Capitals do not count.")
 def tail(file: str, pattern: str, follow: bool, count: int, ignore_case: bool) -> int:
-    """Print the last lines of a file, of these those that match PATTERN, and with -f what is added to it.
+    """Print the last lines of a file, and with -f what is added to it.
 
-    When the file is renamed, copied away or truncated, the rest of it is printed before its successor, and that is
-    said on stderr.
+    With PATTERN, a regular expression, only those of these lines that match. When the file is renamed, copied away or
+    truncated, the rest of it is printed before its successor, and that is said on stderr.
     """
     settings = Settings.load()
     screen = Screen.of_stdout()
@@ -120,13 +125,24 @@ def tail(file: str, pattern: str, follow: bool, count: int, ignore_case: bool) -
         with _waiting(place) if follow else _no_waiting() as wait:
             answer = place.index.tail(place.scope, count)
             _print(answer, screen, wanted)
+            cursor, gone = answer.later, False
             while follow:
-                cursor = answer.later
-                answer = place.index.read_on(place.scope, cursor, LINES_AT_ONCE)
+                try:
+                    answer = place.index.read_on(place.scope, cursor, LINES_AT_ONCE)
+                except NotFound:
+                    # between two files of a rotation, or under a name that no rotation gives
+                    if not gone:
+                        notify(f"linedex: {file} is gone; waiting until it is written anew")
+                    gone = True
+                    wait()
+                    continue
+                gone = False
                 if answer.note:
                     notify(f"linedex: {answer.note}")
                 _print(answer, screen, wanted)
-                if answer.later == cursor or not answer.lines:
+                idle = answer.later == cursor or not answer.lines
+                cursor = answer.later
+                if idle:
                     wait()
     return 0
 

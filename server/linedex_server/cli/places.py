@@ -21,7 +21,7 @@ from linedex.files.roots import Root
 from linedex.index import Index
 from linedex.limits import Limits
 from linedex.model import RelPath
-from linedex.store.database import stored_root
+from linedex.store.condition import stored_root
 from linedex_server.config import Settings
 from linedex_server.workspace import languages_folder, make_private_folders, sidecar_path
 

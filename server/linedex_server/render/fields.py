@@ -165,6 +165,7 @@ def overview_fields(
             "max_length": overview.longest_line,
             "threshold": LONG_LINE,
         },
+        "approximate": list(overview.approximate),
         "outline": outline,
         "search_hints": [] if binary else list(hints),
     }

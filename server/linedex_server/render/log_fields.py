@@ -70,6 +70,7 @@ LOG_PATTERNS: Final = _record(
         "since": _MAYBE_TEXT,
         "until": _MAYBE_TEXT,
         "zone": _TEXT,
+        "notes": _listed(_TEXT),
         "complete": _FLAG,
         "seconds": _NUMBER,
     }
@@ -81,12 +82,13 @@ LOG_FACTS: Final = _record(
         "last": _TEXT,
         "records": _WHOLE,
         "levels": _COUNTS,
-        "busiest_minute": _TEXT,
-        "busiest_records": _WHOLE,
+        "busiest_minute": _MAYBE_TEXT,
+        "busiest_records": _MAYBE_WHOLE,
         "gaps": _listed(_record({"since": _TEXT, "until": _TEXT})),
-        "unstamped_lines": _WHOLE,
+        "unstamped_lines": _MAYBE_WHOLE,
         "zone": _TEXT,
         "year": _TEXT,
+        "approximate": _FLAG,
     }
 )
 
@@ -153,6 +155,7 @@ def patterns_fields(answer: Patterns, shown: Sequence[Pattern], name: Naming) ->
         "records_before": answer.before_records,
         **_ends(answer.span),
         "zone": answer.zone,
+        "notes": list(answer.notes),
         "complete": not answer.late,
         "seconds": round(answer.seconds, 6),
     }
@@ -166,10 +169,11 @@ def facts_fields(log: LogFacts) -> Fields:
         "last": _iso(log.last),
         "records": log.records,
         "levels": dict(log.levels),
-        "busiest_minute": _iso(log.busiest[0]),
-        "busiest_records": log.busiest[1],
+        "busiest_minute": None if log.busiest is None else _iso(log.busiest[0]),
+        "busiest_records": None if log.busiest is None else log.busiest[1],
         "gaps": [{"since": _iso(gap.since), "until": _iso(gap.until)} for gap in log.gaps],
-        "unstamped_lines": log.unstamped,
+        "unstamped_lines": log.unstamped if log.unstamped >= 0 else None,
         "zone": log.zone,
         "year": log.year,
+        "approximate": bool(log.sampled),
     }

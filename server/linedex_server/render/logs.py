@@ -13,7 +13,7 @@ from itertools import groupby
 from linedex.content.logs.levels import Level
 from linedex.content.logs.zones import zone_named
 from linedex.log_answers import LogFacts, Pattern, Patterns, Timeline, TimeSpan
-from linedex_server.render.words import Naming, bracketed, counted, elapsed, reasons
+from linedex_server.render.words import Naming, bracketed, counted, elapsed, reasons, size
 
 _ORDER = [level.label for level in (Level.FATAL, Level.ERROR, Level.WARN, Level.INFO, Level.DEBUG, Level.TRACE)]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -21,7 +21,8 @@ _MINUTE = 60_000_000
 _EMPTY_RUN = 4
 _DAY_MINUTES = 1440
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
-_BAR = 20
+BAR = 20
+_LEAST_BAR = 4
 """Characters of the longest bar."""
 
 
@@ -52,9 +53,9 @@ def levels(told: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {told[name]:,}" for name in known)
 
 
-def bar(count: int, most: int) -> str:
+def bar(count: int, most: int, width: int = BAR) -> str:
     """Return a bar as long as a count's share of the largest one, in eighths of a character; none for nothing."""
-    eighths = -(-count * _BAR * 8 // most) if most else 0
+    eighths = -(-count * width * 8 // most) if most else 0
     return _EIGHTHS[8] * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
 
 
@@ -74,18 +75,32 @@ def timeline_page(answer: Timeline, name: Naming) -> str:
     return body + bracketed((*parts, *_how(answer)))
 
 
-def timeline_rows(answer: Timeline) -> Iterator[tuple[str, int, str, str]]:
-    """Yield each bucket for people: when it begins, its records, a bar of their share, and its levels."""
+def timeline_rows(answer: Timeline, columns: int = 0) -> Iterator[str]:
+    """Yield a line for each bucket, for people: when it begins, its records, a bar of their share, its levels.
+
+    Args:
+        answer: the timeline.
+        columns: width of the terminal, for which bars become shorter; 0 where lines may have any.
+    """
     zone = zone_named(answer.zone)
     most = max((bucket.total for bucket in answer.buckets), default=0)
-    for bucket in answer.buckets:
-        told = levels(bucket.levels) if len(answer.levels) > 1 and bucket.total else ""
-        yield moment(bucket.start, zone, seconds=False), bucket.total, bar(bucket.total, most), told
+    rows = [
+        (
+            f"{moment(bucket.start, zone, seconds=False)} {bucket.total:>9,}",
+            bucket.total,
+            levels(bucket.levels) if len(answer.levels) > 1 and bucket.total else "",
+        )
+        for bucket in answer.buckets
+    ]
+    longest = max((len(head) + len(told) + 2 for head, _, told in rows), default=0)
+    width = min(BAR, max(_LEAST_BAR, columns - longest)) if columns else BAR
+    for head, total, told in rows:
+        yield f"{head} {bar(total, most, width):<{width}} {told}".rstrip()
 
 
 def _how(answer: Timeline) -> list[str]:
     skipped = f"{sum(answer.skipped.values()):,} skipped ({reasons(answer.skipped)})" if answer.skipped else ""
-    verdict = "stopped by the time limit: ask again" if answer.late else "partial" if answer.notes else "complete"
+    verdict = "stopped by the time limit" if answer.late else "partial" if answer.notes else "complete"
     return [verdict, skipped, *answer.notes, elapsed(answer.seconds)]
 
 
@@ -115,9 +130,9 @@ def _clock(at: datetime, day: str, minutes: int) -> str:
 
 
 def _length(minutes: int) -> str:
-    for size, noun in ((_DAY_MINUTES, "day"), (60, "hour")):
-        if minutes % size == 0:
-            return counted(minutes // size, noun)
+    for length, noun in ((_DAY_MINUTES, "day"), (60, "hour")):
+        if minutes % length == 0:
+            return counted(minutes // length, noun)
     return counted(minutes, "minute")
 
 
@@ -132,7 +147,7 @@ def patterns_page(answer: Patterns, shown: Sequence[Pattern], name: Naming) -> s
         "" if answer.before_records is None else f"compared with {counted(answer.before_records, 'record')} before",
         f"{counted(answer.other, 'record')} without a pattern" if answer.other else "",
         spanned(answer.span) or f"times in {answer.zone}",
-        "stopped by the time limit: give a shorter range" if answer.late else "complete",
+        "stopped by the time limit" if answer.late else "complete",
         *answer.notes,
         elapsed(answer.seconds),
     ]
@@ -155,11 +170,15 @@ def facts_lines(log: LogFacts) -> list[str]:
     """Return the facts of a log, a sentence a line."""
     zone = zone_named(log.zone)
     minutes = max(1, (log.last - log.first) // _MINUTE + 1)
-    busy, most = log.busiest
     known = f"{log.zone}, {log.year}" if log.year else log.zone
+    span = f"{moment(log.first, zone)} to {moment(log.last, zone)}"
+    about = "about " if log.sampled else ""
+    busiest = (
+        "" if log.busiest is None else f", most {log.busiest[1]:,} at {moment(log.busiest[0], zone, seconds=False)}"
+    )
     lines = [
-        f"log of {counted(log.records, 'record')}: {moment(log.first, zone)} to {moment(log.last, zone)} ({known})",
-        f"rate {log.records / minutes:,.1f} a minute, most {most:,} at {moment(busy, zone, seconds=False)}",
+        f"log of {about}{counted(log.records, 'record')}: {span} ({known})",
+        f"rate {about}{log.records / minutes:,.1f} a minute{busiest}",
         f"levels {levels(log.levels)} (by {log.level_source})" if log.levels else "no levels recognised",
         f"times as {', then '.join(log.formats)}",
     ]
@@ -168,6 +187,11 @@ def facts_lines(log: LogFacts) -> list[str]:
             f"{moment(gap.since, zone, seconds=False)} to {moment(gap.until, zone, seconds=False)}" for gap in log.gaps
         )
         lines.append(f"silent {', '.join(told)}")
-    if log.unstamped:
+    if log.unstamped > 0:
         lines.append(f"{counted(log.unstamped, 'line')} without a time")
+    if log.sampled:
+        lines.append(
+            f"not indexed yet: counts are reckoned from a sample of {size(log.sampled)};"
+            " the busiest minute, silent times and lines without a time are not known yet"
+        )
     return lines

@@ -86,7 +86,7 @@ def overview_page(
         return bracketed((f"{called}: binary, {size(overview.size)}", f"hash {overview.hash}"))
     facts = [
         overview.outline.language,
-        counted(overview.lines, "line"),
+        ("about " if "lines" in overview.approximate else "") + counted(overview.lines, "line"),
         size(overview.size),
         overview.format.encoding + (" with BOM" if overview.format.bom else ""),
         _NEWLINES.get(overview.format.newline, ""),
@@ -94,8 +94,10 @@ def overview_page(
     ]
     parts = [f"{called}: {', '.join(fact for fact in facts if fact)}"]
     if overview.long_lines:
+        some, most = ("at least " * (name in overview.approximate) for name in ("long_lines", "longest_line"))
         parts.append(
-            f"{counted(overview.long_lines, 'long line')}, the longest of {counted(overview.longest_line, 'byte')}"
+            f"{some}{counted(overview.long_lines, 'long line')},"
+            f" the longest of {most}{counted(overview.longest_line, 'byte')}"
         )
     parts.append(f"hash {overview.hash}")
     shown = f"{len(lines):,} of " if len(lines) < len(symbols) else ""

@@ -127,6 +127,7 @@ GET_OVERVIEW = _record(
         "is_binary": _FLAG,
         "binary_hint": _MAYBE_TEXT,
         "long_lines": _record({"has_long_lines": _FLAG, "count": _WHOLE, "max_length": _WHOLE, "threshold": _WHOLE}),
+        "approximate": _listed(_TEXT),
         "outline": _listed(_record(_SYMBOL, {"changes": _MAYBE_TEXT})),
         "search_hints": _listed(_TEXT),
         "language": _TEXT,

@@ -244,6 +244,17 @@ def test_it_works_however_the_parent_was_started(tmp_path: Path, way: str) -> No
     assert done.stderr == ""
 
 
+def test_nothing_is_imported_from_the_folder_one_stands_in(tmp_path: Path) -> None:
+    hostile = tmp_path / "hostile"
+    hostile.mkdir()
+    for module in ("json", "re", "pickle", "struct", "numpy", "linedex"):
+        (hostile / f"{module}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'a').write('{module}')\n")
+    script = _script(tmp_path, "pool.close()")
+    done = subprocess.run([sys.executable, str(script)], cwd=hostile, capture_output=True, text=True, check=False)
+    assert (done.stderr, done.stdout.strip().isdigit()) == ("", True)
+    assert not (tmp_path / "ran").exists()
+
+
 @pytest.mark.parametrize("stuck", [False, True])
 def test_workers_do_not_outlive_a_killed_parent(tmp_path: Path, stuck: bool) -> None:
     fifo = tmp_path / "in hand"

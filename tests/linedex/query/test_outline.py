@@ -11,7 +11,9 @@ from linedex.content.symbols import Extraction, extract
 from linedex.files.roots import Root
 from linedex.limits import Limits
 from linedex.model import RelPath
-from linedex.query.outline import measure_lines, outline, overview
+from linedex.query.line_lengths import measure_lines
+from linedex.query.outline import outline
+from linedex.query.overview import overview
 from linedex.query.source import Source, opened
 from linedex.store.catalogue import Catalogue
 

@@ -95,7 +95,8 @@ def test_a_reading_may_end_after_the_index_was_begun_anew(sidecar: Sidecar) -> N
     add_phase(sidecar, "text")
     with sidecar.reading() as db:
         assert phases(db) == 1
-        sidecar.rebuild()
+        sidecar.lose(apsw.CorruptError("as a test has it"))
+        assert sidecar.make_ready()
     with sidecar.reading() as db:
         assert phases(db) == 0
 

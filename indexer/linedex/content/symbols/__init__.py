@@ -6,9 +6,22 @@ processes: see `linedex.build.outliner`.
 
 from __future__ import annotations
 
+from linedex.content.symbols.arrange import StoredSymbol
 from linedex.content.symbols.capture import self_test
 from linedex.content.symbols.extra import LanguageOffer, add, offers, register_folder
-from linedex.content.symbols.extraction import Extraction, extract
+from linedex.content.symbols.extraction import Extraction, StoredExtraction, extract, extract_stored
 from linedex.content.symbols.grammars import has_outline
 
-__all__ = ["Extraction", "LanguageOffer", "add", "extract", "has_outline", "offers", "register_folder", "self_test"]
+__all__ = [
+    "Extraction",
+    "LanguageOffer",
+    "StoredExtraction",
+    "StoredSymbol",
+    "add",
+    "extract",
+    "extract_stored",
+    "has_outline",
+    "offers",
+    "register_folder",
+    "self_test",
+]

@@ -8,11 +8,13 @@ to its range. The ranges of the result always nest.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from linedex.content.symbols.capture import Found, Row
 from linedex.content.symbols.grammars import LanguageSpec
-from linedex.content.symbols.kinds import BODIES, DATA, TYPES
+from linedex.content.symbols.kinds import BODIES, DATA, TYPES, UNSTORED
 from linedex.content.symbols.signature import one_line
 from linedex.content.symbols.text_lines import ColumnCounter, TextLines
 from linedex.model import ByteOffset, Column, LineNumber, Symbol, SymbolKind
@@ -28,8 +30,21 @@ _LINE_END = (b"\n", b"")
 _NOT_NAMES = frozenset({"if", "for", "while", "switch", "return", "void", "int", "else", "do", "sizeof"})
 
 
+class StoredSymbol(NamedTuple):
+    """What the index keeps of a symbol: a `Symbol` without what is read from the file when it is shown."""
+
+    name: str
+    kind: SymbolKind
+    container: str
+    parent: int
+    start_line: int
+    end_line: int
+    line: int
+    column: int
+
+
 @dataclass(slots=True)
-class _Placed:
+class Placed:
     """A row with its widened range, on its way to being a symbol. `index` is -1 for a scope."""
 
     row: Row | None
@@ -43,8 +58,8 @@ class _Placed:
     core: tuple[int, int] = (0, 0)
 
 
-def arrange(text: bytes, lines: TextLines, spec: LanguageSpec, found: Found, *, data_depth: int) -> list[Symbol]:
-    """Return the symbols in source order, parents before their members.
+def arrange(text: bytes, lines: TextLines, spec: LanguageSpec, found: Found, *, data_depth: int) -> list[Placed]:
+    """Return what becomes a symbol, in source order, parents before their members.
 
     Args:
         text: the text they were found in.
@@ -56,23 +71,90 @@ def arrange(text: bytes, lines: TextLines, spec: LanguageSpec, found: Found, *, 
     waiting = [_widened(text, lines, found, row) for row in found.rows]
     if any(row.open for row in found.rows):
         _close_open(waiting, len(text))
-    waiting += [_Placed(None, start, end, core=(start, end)) for start, end in found.scopes]
+    waiting += [Placed(None, start, end, core=(start, end)) for start, end in found.scopes]
     waiting.sort(key=lambda placed: (placed.start, -placed.end, placed.row.name_start if placed.row else -1))
     if spec.joins_clauses:
         waiting = _joined(text, waiting)
-    placed = _nested(text, spec, waiting, data_depth)
+    return _nested(text, spec, waiting, data_depth)
+
+
+def without_members(placed: list[Placed]) -> list[Placed]:
+    """Leave out what is not stored; members of what is left out go to the next symbol around them."""
+    if not any(item.kind in UNSTORED for item in placed):
+        return placed
+    index: list[int] = []
+    kept: list[Placed] = []
+    for item in placed:
+        item.parent = index[item.parent] if item.parent >= 0 else -1
+        if item.kind in UNSTORED:
+            index.append(item.parent)
+        else:
+            index.append(len(kept))
+            kept.append(item)
+    return kept
+
+
+def as_symbols(text: bytes, lines: TextLines, found: Found, placed: Sequence[Placed]) -> list[Symbol]:
+    """Return what `arrange` placed, to be shown."""
     columns = ColumnCounter(text)
     return [_symbol(text, lines, columns, found, item) for item in placed]
 
 
-def _widened(text: bytes, lines: TextLines, found: Found, row: Row) -> _Placed:
+def as_stored(text: bytes, lines: TextLines, placed: Sequence[Placed]) -> list[StoredSymbol]:
+    """Return what `arrange` placed, to be stored: without signatures, which take longer than all else here."""
+    columns = ColumnCounter(text)
+    line_of, starts = lines.line_of, lines.starts
+    stored = []
+    for item in placed:
+        row = item.row
+        assert row is not None
+        line = line_of(row.name_start)
+        stored.append(
+            StoredSymbol(
+                item.name,
+                item.kind or row.kind,
+                item.container,
+                item.parent,
+                line_of(item.start),
+                line_of(max(item.start, item.end - 1)),
+                line,
+                columns.column_of(row.name_start, starts[line - 1]),
+            )
+        )
+    return stored
+
+
+def flat_as_stored(text: bytes, lines: TextLines, found: Found) -> list[StoredSymbol]:
+    """Return rows that hold no other to be stored, as `arrange` would; they come in source order."""
+    columns = ColumnCounter(text)
+    line_of, starts, docs = lines.line_of, lines.starts, found.docs
+    stored = []
+    for row in found.rows:
+        line = line_of(row.name_start)
+        start = _with_docs(text, lines, docs, row.start) if docs else row.start
+        stored.append(
+            StoredSymbol(
+                text[row.name_start : row.name_end].decode("utf-8", "replace")[:_NAME],
+                row.kind,
+                "",
+                -1,
+                line if start == row.start else line_of(start),
+                line_of(row.end - 1),
+                line,
+                columns.column_of(row.name_start, starts[line - 1]),
+            )
+        )
+    return stored
+
+
+def _widened(text: bytes, lines: TextLines, found: Found, row: Row) -> Placed:
     """Give a row the range of what wraps it and of the comments before it."""
     start, end = core = (row.start, row.end)
     while (wrap := found.wraps.get((start, end))) is not None and wrap != (start, end):
         start, end = wrap
     if found.docs:
         start = _with_docs(text, lines, found.docs, start)
-    return _Placed(row, start, end, row.kind, core=core)
+    return Placed(row, start, end, row.kind, core=core)
 
 
 def _with_docs(text: bytes, lines: TextLines, docs: dict[int, int], start: int) -> int:
@@ -97,7 +179,7 @@ def _with_docs(text: bytes, lines: TextLines, docs: dict[int, int], start: int) 
             start = doc
 
 
-def _close_open(waiting: list[_Placed], end: int) -> None:
+def _close_open(waiting: list[Placed], end: int) -> None:
     """Let each open symbol reach to the next open one."""
     opened = sorted((placed for placed in waiting if placed.row and placed.row.open), key=lambda placed: placed.start)
     for placed, following in zip(opened, [*opened[1:], None], strict=True):
@@ -105,9 +187,9 @@ def _close_open(waiting: list[_Placed], end: int) -> None:
         placed.core = (placed.core[0], placed.end)
 
 
-def _joined(text: bytes, waiting: list[_Placed]) -> list[_Placed]:
+def _joined(text: bytes, waiting: list[Placed]) -> list[Placed]:
     """Make neighbouring clauses of one name and arity one symbol, which keeps the position of the first."""
-    joined: list[_Placed] = []
+    joined: list[Placed] = []
     for placed in waiting:
         last = joined[-1] if joined else None
         if (
@@ -127,10 +209,10 @@ def _joined(text: bytes, waiting: list[_Placed]) -> list[_Placed]:
     return joined
 
 
-def _nested(text: bytes, spec: LanguageSpec, waiting: list[_Placed], data_depth: int) -> list[_Placed]:
+def _nested(text: bytes, spec: LanguageSpec, waiting: list[Placed], data_depth: int) -> list[Placed]:
     """Give each its parent and container, and drop what is no symbol where it stands."""
-    out: list[_Placed] = []
-    stack: list[_Placed] = []
+    out: list[Placed] = []
+    stack: list[Placed] = []
     for item in waiting:
         start = item.start
         while stack and (stack[-1].end <= start or (stack[-1].core == item.core and stack[-1].row is not None)):
@@ -172,7 +254,7 @@ def _nested(text: bytes, spec: LanguageSpec, waiting: list[_Placed], data_depth:
     return out
 
 
-def _belongs(kind: SymbolKind, holder: _Placed | None, spec: LanguageSpec, name: str, *, fits: bool) -> bool:
+def _belongs(kind: SymbolKind, holder: Placed | None, spec: LanguageSpec, name: str, *, fits: bool) -> bool:
     if spec.data:
         return fits
     if holder is not None and holder.kind in BODIES and kind in DATA:
@@ -182,7 +264,7 @@ def _belongs(kind: SymbolKind, holder: _Placed | None, spec: LanguageSpec, name:
     return True
 
 
-def _kind_at(row: Row, holder: _Placed | None, spec: LanguageSpec) -> SymbolKind:
+def _kind_at(row: Row, holder: Placed | None, spec: LanguageSpec) -> SymbolKind:
     if row.kind is not SymbolKind.FUNCTION:
         return row.kind
     in_type = holder is not None and (holder.row is None or holder.kind in TYPES)
@@ -204,7 +286,7 @@ def _name_of(text: bytes, spec: LanguageSpec, row: Row) -> str:
     return " ".join(name.split())[:_NAME]
 
 
-def _symbol(text: bytes, lines: TextLines, columns: ColumnCounter, found: Found, item: _Placed) -> Symbol:
+def _symbol(text: bytes, lines: TextLines, columns: ColumnCounter, found: Found, item: Placed) -> Symbol:
     row = item.row
     assert row is not None
     line = lines.line_of(row.name_start)
@@ -224,7 +306,7 @@ def _symbol(text: bytes, lines: TextLines, columns: ColumnCounter, found: Found,
     )
 
 
-def _signature(text: bytes, found: Found, row: Row, item: _Placed) -> str:
+def _signature(text: bytes, found: Found, row: Row, item: Placed) -> str:
     """Return the head: up to the body, or the first line, with the name added when that stands further down."""
     start = row.start
     wrap = found.wraps.get((row.start, row.end))

@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from linedex.content.symbols.c_bodies import blank_bodies, is_directive
 from linedex.content.symbols.capture import Row
 from linedex.model import SymbolKind
 
@@ -89,7 +90,7 @@ _EXPORTED_CLASS = re.compile(
 
 
 def mask_c(text: bytes) -> Masked:
-    """Return C with attributes, defining macros and macro statements masked."""
+    """Return C with attributes, defining macros, macro statements and the bodies of functions masked."""
     out = bytearray(text)
     parentheses = Parentheses(len(text))
     for start, end in _attributes(text, parentheses):
@@ -104,7 +105,7 @@ def mask_c(text: bytes) -> Masked:
         end = parentheses.closing(settled, match.end() - 1)
         if end > 0 and (stop := _STATEMENT_ENDS.match(settled, end)):
             _blank(out, match.start(), stop.end())
-    return Masked(bytes(out), names)
+    return Masked(blank_bodies(bytes(out)), names)
 
 
 def mask_cpp(text: bytes) -> Masked:
@@ -156,6 +157,8 @@ class Parentheses:
 def _attributes(text: bytes, parentheses: Parentheses) -> Iterator[tuple[int, int]]:
     for match in _WORD.finditer(text):
         word = match.group()
+        if is_directive(text, match.start()):
+            continue  # `#define __init`: without its name the macro would take the next word for it
         if word in _ATTRIBUTES or word.startswith((b"____cacheline_", b"__cacheline_", b"__no_sanitize_")):
             yield match.span()
         elif word in _ATTRIBUTE_CALLS and (arguments := _ARGUMENTS.match(text, match.end())):

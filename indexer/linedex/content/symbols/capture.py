@@ -86,6 +86,7 @@ class Found:
         scopes: ranges whose functions are methods.
         recovered: rows that do not come from the parser.
         error: where the grammar first could not read on, or -1.
+        flat: whether the rows are in order and none holds another.
     """
 
     rows: list[Row] = field(default_factory=list)
@@ -94,6 +95,7 @@ class Found:
     scopes: list[tuple[int, int]] = field(default_factory=list)
     recovered: int = 0
     error: int = -1
+    flat: bool = False
 
     def recover(self, rows: Iterable[Row]) -> None:
         """Add rows that were found by lines where the parser had lost its way."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 
 from linedex.content.symbols.capture import Found, Row
 from linedex.content.symbols.line_heads import is_within
@@ -35,19 +36,28 @@ def define_rows(text: bytes, lines: TextLines, found: Found) -> list[Row]:
     ]
 
 
+def scan_defines(text: bytes, most: int) -> Found:
+    """Return at most `most` macros of a C text, wherever a line looks like one."""
+    matches = islice(_DEFINE.finditer(text), most)
+    return Found(
+        [
+            Row(SymbolKind.MACRO, _first_byte(match), _define_end(text, match.end()), *match.span(1))
+            for match in matches
+        ],
+        flat=True,
+    )
+
+
 def scan(text: bytes, language: str, most: int) -> tuple[Symbol, ...]:
     """Return what lines show of a text in a language of `SCANS`, at most `most` symbols."""
     lines = TextLines(text)
     columns = ColumnCounter(text)
     if language == "markdown":
         return _headings(text, lines, columns, most)
-    symbols: list[Symbol] = []
-    for match in _DEFINE.finditer(text):
-        if len(symbols) >= most:
-            break
-        span = (_first_byte(match), _define_end(text, match.end()))
-        symbols.append(_symbol(text, lines, columns, _Line(SymbolKind.MACRO, span, match.span(1))))
-    return tuple(symbols)
+    return tuple(
+        _symbol(text, lines, columns, _Line(row.kind, (row.start, row.end), (row.name_start, row.name_end)))
+        for row in scan_defines(text, most).rows
+    )
 
 
 def _headings(text: bytes, lines: TextLines, columns: ColumnCounter, most: int) -> tuple[Symbol, ...]:

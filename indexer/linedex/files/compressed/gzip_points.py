@@ -127,7 +127,8 @@ def find_points(read: ReadRaw, raw_end: int, size: int, spacing: int) -> GzipPoi
         indexed_gzip.ZranError: no points were found.
     """
     export = _Export(raw_end, size)
-    spacing = max(spacing, WINDOW, -(-size // _MOST_POINTS))
+    # indexed_gzip wants it to be larger than a window
+    spacing = max(spacing, WINDOW + 1, -(-size // _MOST_POINTS))
     with indexed_gzip.IndexedGzipFile(fileobj=_Part(read, raw_end), spacing=spacing, skip_crc_check=True) as reader:
         reader.build_full_index()
         reader.export_index(fileobj=export)

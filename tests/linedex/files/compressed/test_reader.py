@@ -107,6 +107,13 @@ def test_points_fall_on_every_bit_of_a_byte_and_all_of_them_work() -> None:
         assert opened(raw, found, 500).read(decoded, 500) == TEXT[decoded : decoded + 500]
 
 
+def test_points_are_never_nearer_than_their_windows_are_long() -> None:
+    raw = gz(TEXT)
+    decoding = survey(reading(raw), mark(raw), Codec.GZIP, Limits(seek_spacing=1), None).decoding
+    assert decoding.way is Way.POINTS
+    assert len(decoding.points) > 20
+
+
 def test_points_survive_their_bytes() -> None:
     _, found = surveyed("gzip, many members")
     points = found.decoding.points
