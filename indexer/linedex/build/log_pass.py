@@ -15,7 +15,7 @@ import apsw
 from linedex.build.ranges import RangeRead, ReadRange, read_range
 from linedex.content.logs.parts import LogRange, Part, ShapedPart, follow, joined_part
 from linedex.content.logs.records import FILE_START, Carry
-from linedex.content.logs.templates.miner import Mined, Tally, TemplateMiner
+from linedex.content.logs.templates.miner import Mined, Tally
 from linedex.content.logs.texts import LogReading
 from linedex.model import FileId
 from linedex.store import logs
@@ -45,8 +45,8 @@ class LogPass:
         self._db = db
         self._file = file
         self._part_bytes = part_bytes
-        self._miner = TemplateMiner()
-        self._seen: dict[int, Sighting] = {}
+        # an interrupted build may have stored templates before the first parts
+        self._miner, self._seen = logs.stored_miner(db, file)
         self._unsaved: set[int] = set()
         self._new_shapes: list[tuple[int, int]] = []
         self._first = 0
@@ -73,7 +73,6 @@ class LogPass:
         one.start, one.carry, one.continues = dropped.start, dropped.carry, dropped.continues
         one._first, one._segment_line, one._parts = segment.first, segment.line, kept
         one._line = segment.line + sum(part.line_ends for part in kept)
-        one._miner, one._seen = logs.stored_miner(db, file)
         return one
 
     def add(self, made: LogRange, again: Again, *, last: bool) -> bool:

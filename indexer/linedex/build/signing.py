@@ -109,16 +109,18 @@ class _Signing:
         """
         at = stages.of_file(self._db, self._file) or 0
         turns = self._turns(blocks.block_runs(self._db, self._file), at)
-        jobs = [self._job(turn, low, high) for turn in turns for low, high in pairwise(turn.edges)]
+        jobs = [self._job(low, high, signed=not turn.run.bits) for turn in turns for low, high in pairwise(turn.edges)]
         log = None if self._reading is None else self._log(self._reading, at)
         if log is not None and jobs:
             jobs[0] = self._joined(log, jobs[0], continues=bool(turns[0].run.continues[0]))
+        elif log is not None:
+            size = self._text.fingerprint.size
+            self._joined(log, self._job(size, size, signed=False), continues=False)
         outcomes = self._in_order(jobs)
         for turn in turns:
-            read = [next(outcomes) for _ in turn.edges[1:]]
-            self._commit(turn, read, log)
             if self._site.stop.is_set():
                 return
+            self._commit(turn, [next(outcomes) for _ in turn.edges[1:]], log)
         with self._site.sidecar.transaction():
             if log is not None:
                 log.save()
@@ -139,12 +141,12 @@ class _Signing:
             first += len(run)
         return found
 
-    def _job(self, turn: _Turn, low: int, high: int) -> ReadRange:
+    def _job(self, low: int, high: int, *, signed: bool) -> ReadRange:
         return ReadRange(
             *(self._site.root, self._file, self._path, self._text.fingerprint, self._text.format, low, high),
             *(False, False, self._site.limits, self._reading),
             summed=high,
-            signed=not turn.run.bits,
+            signed=signed,
         )
 
     def _log(self, reading: LogReading, at: int) -> LogPass:
