@@ -24,7 +24,7 @@ from linedex.errors import LinedexError
 from linedex.files import fingerprint as fingerprints
 from linedex.files import text_format
 from linedex.files.compressed.codec import MAGIC_BYTES, codec_of, is_named_compressed
-from linedex.files.fingerprint import EDGE_BYTES, digest
+from linedex.files.fingerprint import EDGE_BYTES, digest, from_stat
 from linedex.files.roots import Root
 from linedex.limits import Limits
 from linedex.model import FileId, FileState, Fingerprint, RelPath, SkipReason, TextFormat
@@ -133,11 +133,7 @@ def _read_small(descriptor: int, file: FileId, path: RelPath, seen: int) -> tupl
     """Return the facts of a small file and its folded text, None when it holds no text."""
     status = os.fstat(descriptor)
     data = _read_all(descriptor, status.st_size)
-    mark = Fingerprint(
-        *(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns),
-        digest(data[:EDGE_BYTES]),
-        digest(data[-EDGE_BYTES:]),
-    )
+    mark = replace(from_stat(status), head=digest(data[:EDGE_BYTES]), tail=digest(data[-EDGE_BYTES:]))
     spelling = text_format.detect_bytes(data)
     if spelling.binary:
         return skipped(file, seen, SkipReason.BINARY, mark), None
