@@ -10,6 +10,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from importlib.metadata import requires
+from itertools import takewhile
 from pathlib import Path
 
 import click
@@ -127,9 +128,12 @@ def commands_in_documents() -> list[tuple[str, list[str]]]:
     for path in documents():
         for block in fenced(path):
             for line in block:
-                match = re.match(r"(?:\$ )?(?:scripts/)?linedex ([^|#]*)", line)
+                match = re.match(r"(?:\$ )?(?:scripts/)?linedex (.*)", line)
                 if match:
-                    found.append((f"{path.name}: {line}", shlex.split(match[1], comments=True)))
+                    words = shlex.shlex(match[1], posix=True, punctuation_chars="|")
+                    words.whitespace_split = True
+                    arguments = list(takewhile(lambda word: word != "|", words))
+                    found.append((f"{path.name}: {line}", arguments))
     return found
 
 

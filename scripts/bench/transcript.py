@@ -136,7 +136,7 @@ async def talk(options: argparse.Namespace, era: str, state: str) -> tuple[str, 
     said = []
     async with Client(StdioServerParameters(command=server[0], args=server[1:], env=environ), mode=era) as client:
         ready = (time.perf_counter() - began) * 1000
-        start = f"Protocol {client.protocol_version}, the first answer after {ready:.0f} ms"
+        start = f"Protocol {client.protocol_version}, in a process of its own that was ready after {ready:.0f} ms"
         if options.wait:
             await settled(client)
         named: dict[str, str] = {}

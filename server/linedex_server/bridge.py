@@ -118,7 +118,9 @@ class Bridge:
             if method == "notifications/initialized":
                 self._initialized = line
             elif method == "notifications/cancelled":
-                self._calls.pop(params.get("requestId", ""), None)
+                cancelled = params.get("requestId")
+                if isinstance(cancelled, (str, int)):
+                    self._calls.pop(cancelled, None)
             elif isinstance(method, str) and isinstance(number, (str, int)):
                 self._calls[number] = _Call(line, method, str(params.get("name", "")))
                 if method == "initialize":
@@ -312,7 +314,7 @@ def _message(line: bytes) -> Message:
     """Return the JSON object of a line; what is none has no keys."""
     try:
         message = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return message if isinstance(message, dict) else {}
 

@@ -9,6 +9,7 @@ that `LINEDEX_CONFIG` names. A value that cannot be used is refused by its name 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from pathlib import Path
@@ -26,6 +27,8 @@ PREFIX = "LINEDEX_"
 CONFIG_VARIABLE = "LINEDEX_CONFIG"
 LIFTED = "*"
 """The word among the allowed roots that lifts the restriction."""
+
+_FILE_BYTES = 1 << 20
 
 OUTPUTS = ("text", "json")
 TOOL_GROUPS = ("default", "read", "largefile", "file-mcp", "all")
@@ -88,10 +91,11 @@ def _listed(separator: str) -> Reader:
 
 
 def _folder(raw: object) -> Path:
-    path = Path(str(raw)).expanduser()
-    if not str(raw).strip() or not path.is_absolute():
+    # not Path.expanduser, which raises for a user that is not there
+    text = os.path.expanduser(str(raw))
+    if not text.strip() or not os.path.isabs(text) or "\0" in text:
         raise ValueError("an absolute path is needed")
-    return path
+    return Path(text)
 
 
 def _roots(raw: object) -> tuple[str, ...]:
@@ -276,13 +280,13 @@ def _file(environ: Mapping[str, str]) -> tuple[Path, dict[str, object]]:
     """The configuration file and what it holds; only a file that was named must be there."""
     named = environ.get(CONFIG_VARIABLE, "")
     if named:
-        path = Path(named).expanduser()
+        path = Path(os.path.expanduser(named))
     elif environ.get("XDG_CONFIG_HOME"):
         path = Path(environ["XDG_CONFIG_HOME"], "linedex", "config.toml")
     else:
         path = platformdirs.user_config_path("linedex", appauthor=False) / "config.toml"
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _small_file(path).decode()
     except FileNotFoundError:
         if not named:
             return path, {}
@@ -297,6 +301,24 @@ def _file(environ: Mapping[str, str]) -> tuple[Path, dict[str, object]]:
         return path, tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadArgument(f"{path} is not TOML: {error}.", "Mend the line it names.") from None
+
+
+def _small_file(path: Path) -> bytes:
+    """Return what an ordinary file of a sensible size holds: a daemon reads what its clients name.
+
+    Raises:
+        OSError: it cannot be read.
+        Unreadable: it is something else, or larger.
+    """
+    # a FIFO is opened without waiting for its writer
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise Unreadable(f"The settings in {path} cannot be read: it is no ordinary file.", "Name another.")
+        content = file.read(_FILE_BYTES + 1)
+    if len(content) > _FILE_BYTES:
+        raise Unreadable(f"The settings in {path} are longer than {_FILE_BYTES:,} bytes.", "Name another file.")
+    return content
 
 
 def _known(name: str, known: Mapping[str, object], where: str, spelled: Callable[[str], str] = str) -> None:
@@ -321,4 +343,4 @@ def _from_here(raw: object) -> object:
     if isinstance(raw, (list, tuple)):
         return [_from_here(one) for one in raw]
     text = str(raw)
-    return text if text == LIFTED or not text else str(Path.cwd() / Path(text).expanduser())
+    return text if text == LIFTED or not text else str(Path.cwd() / os.path.expanduser(text))

@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 from linedex.errors import Unreadable
+from linedex_server.rendezvous.private import make_private
 
 TOKEN_BYTES = 32
 _FORM = re.compile(rb"[A-Za-z0-9_-]{32,512}")
@@ -36,7 +37,7 @@ def http_token(state_dir: Path) -> str:
     """
     path = token_path(state_dir)
     try:
-        state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(state_dir)
         path.parent.mkdir(mode=0o700, exist_ok=True)
         path.parent.chmod(0o700)
         try:

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeAlias
 
-from linedex.errors import BadArgument, NotAFile, NotAFolder, Unreadable
+from linedex.errors import BadArgument, NotAFile, NotAFolder
 from linedex.files.ignore import IgnoreRules, WalkSettings
 from linedex.files.names import display
 from linedex.files.roots import Place, Root, Roots
@@ -25,6 +25,7 @@ from linedex.index import Index
 from linedex.model import RelPath
 from linedex_server.config import Settings
 from linedex_server.indexes import Lease, Opening, SharedIndexes
+from linedex_server.rendezvous.private import make_private, unusable
 
 LOOSE_ROOT = Path("/")
 """Where files outside every root are named from, when the restriction is lifted."""
@@ -252,16 +253,13 @@ def make_private_folders(state_dir: Path, sidecar: Path) -> None:
     """Make the folders down to a sidecar; what lies in them is readable by their owner only.
 
     Raises:
-        Unreadable: they cannot be made.
+        Unreadable: they cannot be made, or others can write in the state folder.
     """
     try:
-        state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(state_dir)
         for folder in (sidecar.parent.parent, sidecar.parent):
             folder.mkdir(exist_ok=True)
             # also for a folder that an earlier hand made: the sidecar holds names and signatures of private files
             folder.chmod(0o700)
     except OSError as error:
-        raise Unreadable(
-            f"the state folder {state_dir} cannot be used: {error.strerror}",
-            "Mend its permissions, or name another with LINEDEX_STATE_DIR.",
-        ) from None
+        raise unusable(state_dir, error) from None

@@ -5,13 +5,13 @@ Promise: a column has the bit of every gram of the folded text it is made of, at
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from linedex.content.folding import fold, utf8_text
-from linedex.content.grams import BLOCK_GRAM, FILE_GRAMS, MAX_BITS, Bits, column, hash_grams, most_bits, scatter
+from linedex.content.grams import BLOCK_GRAM, FILE_GRAMS, MAX_BITS, Bits, column, halved, hash_grams, most_bits, scatter
 from linedex.model import TextFormat
 
 FILE_SPARSE = 0.18
@@ -26,19 +26,21 @@ OVERLAP = 64
 """Bytes past a cut inside a line that are hashed with the block before it, so that no gram falls between blocks."""
 
 
-def file_column(text: bytes) -> tuple[int, Bits]:
-    """Return the column of a small file, (bits, packed), made of its folded text."""
-    hashes = [hash_grams(text, gram) for gram in FILE_GRAMS]
-    return column(hashes, bits=most_bits(len(text)), sparse=FILE_SPARSE)
+def file_columns(texts: Sequence[bytes]) -> Iterator[tuple[int, Bits]]:
+    """Yield the column of each small file, (bits, packed), made of its folded text."""
+    for text, hashes in zip(texts, hash_grams(texts, FILE_GRAMS), strict=True):
+        yield column(hashes, bits=most_bits(len(text)), sparse=FILE_SPARSE)
 
 
 def block_column(block: bytes, spelling: TextFormat, seen: npt.NDArray[np.bool_] | None = None) -> Bits:
     """Return the signature of a block's bytes; what it gives to the column of the whole file is set in `seen`."""
     folded = fold(utf8_text(block, spelling))
+    grams = (BLOCK_GRAM,) if seen is None else (BLOCK_GRAM, *FILE_GRAMS)
+    hashes = next(hash_grams([folded], grams))
     if seen is not None:
-        for gram in FILE_GRAMS:
-            scatter(hash_grams(folded, gram), seen)
-    return column([hash_grams(folded, BLOCK_GRAM)], bits=BLOCK_BITS, sparse=0)[1]
+        for part in hashes:
+            scatter(part[1:], seen)
+    return column([part[0] for part in hashes], bits=BLOCK_BITS, sparse=0)[1]
 
 
 def joined_column(old: tuple[int, Bits] | None, more: Sequence[Bits | None]) -> tuple[int, Bits]:
@@ -56,7 +58,7 @@ def joined_column(old: tuple[int, Bits] | None, more: Sequence[Bits | None]) -> 
             return whole_column(None)
         bits_set = np.unpackbits(added).astype(np.bool_)
         while len(bits_set) > len(present):
-            bits_set = bits_set[0::2] | bits_set[1::2]
+            bits_set = halved(bits_set)
         present |= bits_set
     if np.count_nonzero(present) * 2 > len(present):
         return whole_column(None)
@@ -73,6 +75,6 @@ def whole_column(bits_set: Bits | None) -> tuple[int, Bits]:
     present = np.unpackbits(bits_set).astype(np.bool_)
     bits = MAX_BITS
     while bits > 8 and np.count_nonzero(present) < FILE_SPARSE * (1 << bits):
-        present = present[0::2] | present[1::2]
+        present = halved(present)
         bits -= 1
     return bits, np.packbits(present)

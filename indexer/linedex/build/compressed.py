@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linedex.build.analyze import LargeFile, large_language, log_reading, skipped
-from linedex.build.columns import file_column
+from linedex.build.columns import file_columns
 from linedex.build.ranges import RangeRead, ReadRange, read_range
 from linedex.content import languages
 from linedex.content.folding import fold, utf8_text
@@ -138,7 +138,7 @@ def _small(text: bytes, job: SurveyFile, mark: Fingerprint, seen: int) -> FileSu
     language = languages.detect(name, shown[:_EDGE_FOR_LANGUAGE], shown[-_EDGE_FOR_LANGUAGE:])
     lines = shown.count(b"\n") + (bool(shown) and not shown.endswith(b"\n"))
     facts = TextFacts(job.file, mark, seen, FileState.INDEXED, "", spelling, language, lines)
-    return FileSurveyed(facts, file_column(fold(shown)))
+    return FileSurveyed(facts, next(file_columns([fold(shown)])))
 
 
 def _large(read: ReadRaw, job: SurveyFile, mark: Fingerprint, seen: int, found: Survey) -> FileSurveyed:

@@ -19,8 +19,8 @@ from itertools import compress
 import numpy as np
 import numpy.typing as npt
 
-from linedex.build.sync import Difference, gone_folders, named_difference
-from linedex.files.fingerprint import from_stat, suspects
+from linedex.build.sync import Difference, gone_folders, named_difference, stat_array
+from linedex.files.fingerprint import from_stat, signed, suspects
 from linedex.files.roots import Root
 from linedex.files.walk import is_hidden
 from linedex.model import FileState, Fingerprint, RelPath
@@ -72,7 +72,7 @@ class Present:
         find = self.catalogue.places_by_key.get if len(files) > _MANY else self._place
         for key, status in files:
             if status.st_nlink > 1:
-                linked[key] = _signed(status.st_ino)
+                linked[key] = signed(status.st_ino)
             else:
                 self.linked.discard(key)
             place = find(key, -1)
@@ -80,7 +80,7 @@ class Present:
                 keys.append(key)
                 places.append(place)
                 rows.append(
-                    (_signed(status.st_ino), status.st_size, status.st_mtime_ns, status.st_ctime_ns),
+                    (signed(status.st_ino), status.st_size, status.st_mtime_ns, status.st_ctime_ns),
                 )
                 continue
             stat = from_stat(status)
@@ -90,7 +90,7 @@ class Present:
                 self._add_new(NewFile(key, stat, is_hidden(key_path(key))))
         if places:
             at = np.array(places, np.intp)
-            now = np.array(rows, np.int64)
+            now = stat_array(rows)
             differs = (self._stats[at] != now).any(axis=1) | ~self._there[at]
             self._stats[at] = now
             self._there[at] = True
@@ -225,7 +225,7 @@ class Present:
             met = self._new.pop(after.keys[place], None)
             if met is not None:
                 stat = met.stat
-                self._stats[place] = (_signed(stat.inode), stat.size, stat.mtime_ns, stat.ctime_ns)
+                self._stats[place] = (signed(stat.inode), stat.size, stat.mtime_ns, stat.ctime_ns)
                 self._there[place] = True
         self._unsorted = True
 
@@ -240,7 +240,7 @@ class Present:
     def _find_twins(self, inodes: list[int]) -> None:
         twins = {self.catalogue.keys[at] for at in np.flatnonzero(np.isin(self._stats[:, 0], inodes) & self._there)}
         wanted = set(inodes)
-        twins.update(key for key, met in self._new.items() if _signed(met.stat.inode) in wanted)
+        twins.update(key for key, met in self._new.items() if signed(met.stat.inode) in wanted)
         self._twins |= twins - self.linked
         self.linked |= twins
 
@@ -283,7 +283,7 @@ class FolderFacts:
 
     def __init__(self, status: os.stat_result) -> None:
         self.access = access_of(status)
-        self.mtime_ns = status.st_mtime_ns
+        self.mtime_ns = signed(status.st_mtime_ns)
         self.seen_ns = time.time_ns()
 
 
@@ -301,11 +301,6 @@ def _stats_of(catalogue: Catalogue) -> Stats:
     for column, name in enumerate(_STAT):
         stats[:, column] = catalogue.facts[name].astype(np.int64)
     return stats
-
-
-def _signed(inode: int) -> int:
-    """Return an inode number as columns of signed numbers hold it."""
-    return inode if inode < 1 << 63 else inode - (1 << 64)
 
 
 def _unsigned(stats: list[int]) -> tuple[int, int, int, int]:

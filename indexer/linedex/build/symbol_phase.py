@@ -24,6 +24,7 @@ from linedex.build.workers import Failure, Pool
 from linedex.content.folding import utf8_text
 from linedex.content.symbols import extract_stored
 from linedex.errors import LinedexError
+from linedex.files.fingerprint import signed
 from linedex.files.roots import Root
 from linedex.limits import Limits
 from linedex.model import FileId, FileState, Fingerprint, RelPath, TextFormat
@@ -67,7 +68,7 @@ def parse_file(job: ParseFile) -> ParsedFile:
     try:
         status = os.fstat(descriptor)
         mark = job.fingerprint
-        if (status.st_ino, status.st_size, status.st_mtime_ns) != (mark.inode, mark.size, mark.mtime_ns):
+        if (status.st_ino, status.st_size, signed(status.st_mtime_ns)) != (mark.inode, mark.size, mark.mtime_ns):
             return ParsedFile(changed=True)
         # larger files give only what a line scan finds, and say so; they are not read whole for it
         data = os.pread(descriptor, job.limits.parse_line_scan_bytes, 0)

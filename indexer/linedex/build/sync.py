@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import stat
 import time
-from collections.abc import Container, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from linedex.errors import LinedexError, NotFound
-from linedex.files.fingerprint import from_stat, is_racy, suspects
+from linedex.files.fingerprint import from_stat, is_racy, signed, suspects
 from linedex.files.ignore import IgnoreRules, WalkSettings
 from linedex.files.names import display
 from linedex.files.roots import Root
@@ -135,12 +135,20 @@ def named_difference(root: Root, catalogue: Catalogue, places: Iterable[int]) ->
         except LinedexError:
             gone.append(int(row["id"]))
             continue
-        now = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-        known = catalogue.fingerprint(place)
-        same = now == (known.inode, known.size, known.mtime_ns, known.ctime_ns)
+        now, known = from_stat(status), catalogue.fingerprint(place)
+        same = replace(now, device=known.device) == known
         if row["state"] != FileState.PENDING and not (same and not is_racy(known, int(row["seen_ns"]))):
-            changed.append(_restated(catalogue, place, now, time.time_ns()))
+            stat_key = now.inode, now.size, now.mtime_ns, now.ctime_ns
+            changed.append(_restated(catalogue, place, stat_key, time.time_ns()))
     return Difference(changed=tuple(changed), gone=tuple(gone))
+
+
+def stat_array(stats: Sequence[tuple[int, int, int, int]]) -> npt.NDArray[np.int64]:
+    """Return stats as rows of 64-bit numbers, in the form in which they are stored."""
+    try:
+        return np.array(stats, np.int64)
+    except OverflowError:
+        return np.array([[signed(number) for number in one] for one in stats], np.int64)
 
 
 def not_a_folder_any_more(root: Root) -> NotFound:
@@ -153,7 +161,8 @@ def _restated(
 ) -> tuple[int, Fingerprint, int]:
     """Return id, present stat and time of the look of a file whose bytes are not those the index knows."""
     row = catalogue.facts[place]
-    return int(row["id"]), Fingerprint(int(row["device"]), *stat_key), seen
+    inode, size, mtime_ns, ctime_ns = stat_key
+    return int(row["id"]), Fingerprint(int(row["device"]), inode, size, signed(mtime_ns), signed(ctime_ns)), seen
 
 
 def _look(root: Root, settings: WalkSettings, catalogue: Catalogue, scope: RelPath) -> tuple[Look, _Met]:
@@ -195,7 +204,7 @@ def _meet_folder(root: Root, settings: WalkSettings, catalogue: Catalogue, scope
             met.problems.append(f"{display(folder.path) or '.'}: {folder.problem}")
             continue
         key = path_key(folder.path)
-        met.folders.append(FolderRow(key, folder.status.st_mtime_ns, time.time_ns()))
+        met.folders.append(FolderRow(key, signed(folder.status.st_mtime_ns), time.time_ns()))
         prefix = key + b"\0" if key else b""
         for name, status, hidden, ignored in folder.files:
             place = known.get(prefix + name, -1)
@@ -212,11 +221,11 @@ def _judge(facts: Facts, low: int, met: _Met) -> tuple[npt.NDArray[np.bool_], np
     gone = np.ones(len(facts), np.bool_)
     if met.places:
         at = np.array(met.places, np.int64) - low
-        found = np.array(met.stats, np.uint64)
+        found = stat_array(met.stats)
         rows = facts[at]
         same = np.ones(len(at), np.bool_)
         for column, name in enumerate(("inode", "size", "mtime_ns", "ctime_ns")):
-            same &= found[:, column] == rows[name].astype(np.uint64)
+            same &= found[:, column] == rows[name].astype(np.int64)
         current[at] = same & ~suspects(rows["mtime_ns"], rows["ctime_ns"], rows["seen_ns"])
         gone[at] = False
     return current, gone

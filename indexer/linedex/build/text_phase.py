@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -17,7 +17,7 @@ import apsw
 import numpy as np
 
 from linedex.answers import Phase
-from linedex.build.analyze import FilesRead, LargeFile, ReadFiles, read_files
+from linedex.build.analyze import FilesTold, LargeFile, ReadFiles, tell_files
 from linedex.build.columns import BLOCK_SPARSE, WHOLE_LIMIT, whole_column
 from linedex.build.compressed import FileSurveyed, SurveyFile, survey_or_range
 from linedex.build.decoded_ranges import DecodedRanges, let_go
@@ -33,12 +33,17 @@ from linedex.store import checkpoints, decodings, logs, stages
 from linedex.store import files as file_rows
 from linedex.store.blocks import BlockWriter
 from linedex.store.catalogue import Catalogue
-from linedex.store.files import TextFacts
+from linedex.store.files import TextFacts, TextRow, text_row
 from linedex.store.signatures import ColumnWriter, repack
 
-_FilesPool: TypeAlias = Pool[ReadFiles, FilesRead] | InlinePool[ReadFiles, FilesRead]
+_FilesPool: TypeAlias = Pool[ReadFiles, FilesTold] | InlinePool[ReadFiles, FilesTold]
 _RangePool: TypeAlias = Pool[ReadRange, RangeRead] | InlinePool[ReadRange, RangeRead]
 
+_COMMITS = 3
+"""Of small files a seventh of the text waits, as columns, so more text may wait than `commit_bytes`: then more columns
+fill a group at once and need not be stored in between."""
+_AHEAD = 8
+"""Batches a worker is sent before their outcomes are taken: enough to go on with while the writer commits."""
 _STOP_SECONDS = 0.2
 """How long it may take until a survey is ended with its build."""
 
@@ -47,7 +52,7 @@ _STOP_SECONDS = 0.2
 class _Batch:
     """What waits for the next commit."""
 
-    facts: list[TextFacts] = field(default_factory=list)
+    rows: list[TextRow] = field(default_factory=list)
     size: int = 0
     since: float = field(default_factory=time.monotonic)
 
@@ -127,7 +132,7 @@ class TextPhase:
     def _read_files(self, jobs: Iterator[ReadFiles]) -> list[LargeFile]:
         large: list[LargeFile] = []
         alone: list[ReadFiles] = []
-        pool: _FilesPool = self._pool(read_files)
+        pool: _FilesPool = self._pool(tell_files)
         with pool:
             for job, outcome in pool.run([job] for job in jobs):
                 if isinstance(outcome, Failure):
@@ -156,6 +161,7 @@ class TextPhase:
             workers=self._site.limits.workers,
             item_seconds=item_seconds or self._site.limits.analyse_seconds,
             nice=self._site.nice,
+            ahead=_AHEAD,
         )
 
     def _give_up(self, job: ReadFiles) -> None:
@@ -166,32 +172,31 @@ class TextPhase:
         place = self._catalogue.index(path)
         mark = self._catalogue.fingerprint(place) if place >= 0 else Fingerprint(0, 0, 0, 0, 0)
         reason = SkipReason.NOT_ANALYSED
-        self._add(TextFacts(file, mark, time.time_ns(), FileState.SKIPPED, reason, TextFormat(), "", 0))
+        self._add([text_row(TextFacts(file, mark, time.time_ns(), FileState.SKIPPED, reason, TextFormat(), "", 0))])
 
-    def _take(self, outcome: FilesRead) -> tuple[LargeFile, ...]:
+    def _take(self, outcome: FilesTold) -> tuple[LargeFile, ...]:
         for file, bits, column in outcome.columns:
             self._columns.add(file, bits, column)
-        for facts in outcome.facts:
-            self._add(facts)
+        self._add(outcome.rows)
         self._compressed += outcome.compressed
         self._commit_if_due()
         return outcome.large
 
-    def _add(self, facts: TextFacts) -> None:
-        size = self._recorded.get(facts.file, 0)
-        self._batch.facts.append(facts)
+    def _add(self, rows: Sequence[TextRow]) -> None:
+        size = sum(self._recorded.get(row[-1], 0) for row in rows)
+        self._batch.rows += rows
         self._batch.size += size
-        self._site.progress.advance(1, size)
+        self._site.progress.advance(len(rows), size)
 
     def _commit_if_due(self) -> None:
         due = time.monotonic() - self._batch.since >= self._site.limits.commit_seconds
-        if due or self._batch.size >= self._site.limits.commit_bytes:
+        if due or self._batch.size >= _COMMITS * self._site.limits.commit_bytes:
             self._commit()
 
     def _commit(self, *, last: bool = False) -> None:
         batch, self._batch = self._batch, _Batch()
         with self._site.sidecar.transaction() as db:
-            changed = file_rows.set_text(db, self._catalogue, batch.facts)
+            changed = file_rows.set_rows(db, self._catalogue, batch.rows)
             if last:
                 repack(db, self._columns)
             self._columns.flush(pack=last and self._columns.worth_packing())
@@ -228,7 +233,7 @@ class TextPhase:
         if found.facts is not None:
             if found.column is not None:
                 self._columns.add(job.file, *found.column)
-            self._add(found.facts)
+            self._add([text_row(found.facts)])
             self._commit_if_due()
         elif found.plan is not None and found.survey is not None:
             self._read_one_large(pool, found.plan, found.survey)
@@ -297,7 +302,7 @@ class TextPhase:
             if staged:
                 stages.put(db, file, plan.facts.format.bom)
         self._columns.add(file, *whole_column(going.whole))
-        self._add(replace(plan.facts, lines=lines))
+        self._add([text_row(replace(plan.facts, lines=lines))])
         self._commit_if_due()
 
     def _forget(self, file: FileId) -> None:

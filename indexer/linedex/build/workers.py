@@ -1,7 +1,7 @@
 """A supervised pool of killable worker processes: one task function, run over items that may hang or crash it.
 
 Promise: an item that hangs, crashes its process or eats its memory costs only itself. It comes back as a `Failure`;
-the rest of its batch is sent again to a fresh process. `run` is lazy and bounded: at most two batches a worker are
+the rest of its batch is sent again to a fresh process. `run` is lazy and bounded: at most `ahead` batches a worker are
 taken from the caller before their outcomes have been given back.
 
 Parsing and gram building hold the interpreter's lock and native parsers can neither be stopped nor trusted, hence
@@ -26,7 +26,6 @@ __all__ = ["Failure", "FailureKind", "Pool", "PoolClosed"]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_BATCHES_A_WORKER = 2
 _STARTS = 3
 """So many starts may fail in a row before the pool gives up on starting processes."""
 _RESIDENT_SHARE = 0.16
@@ -66,6 +65,7 @@ class Pool(Generic[Item, Result]):
             after a batch that left it large. None for no bound.
         nice: how much the workers yield to other processes, 0 to 19.
         setup: called in each worker before its first item; if it raises or dies, the worker has not started.
+        ahead: batches a worker that are taken before their outcomes have been given back.
 
     Raises:
         pickle.PicklingError, AttributeError, TypeError: `task` or `setup` can't be pickled.
@@ -81,12 +81,14 @@ class Pool(Generic[Item, Result]):
         memory_bytes: int | None = None,
         nice: int = 19,
         setup: str | Callable[[], object] | None = None,
+        ahead: int = 2,
     ) -> None:
         for function in (task, setup):
             if getattr(function, "__module__", "") == "__main__":
                 raise ValueError(f"{function!r} lives in __main__, which workers do not import; move it to a module")
         self._orders = orders_bytes(Orders(task, setup, item_seconds, memory_bytes, nice))
         self._workers = max(1, workers)
+        self._ahead = ahead * self._workers
         self._item_seconds = item_seconds
         self._memory_bytes = memory_bytes
         self._changed = threading.Condition()
@@ -128,7 +130,7 @@ class Pool(Generic[Item, Result]):
         open_batches = 0
         try:
             while True:
-                while open_batches < _BATCHES_A_WORKER * self._workers:
+                while open_batches < self._ahead:
                     items = next(source, None)
                     if items is None:
                         break

@@ -29,9 +29,18 @@ _FINE_TICK = 10_000_000
 _COARSE_TICK = 2 * _SECOND
 
 
+def signed(number: int) -> int:
+    """Return a number of the system as 64 bits with a sign, which is what is stored and compared.
+
+    Inodes may take all 64 bits, and times in nanoseconds more: file systems keep years from before 1678 and after 2261.
+    """
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
 def from_stat(status: os.stat_result) -> Fingerprint:
     """Return the fingerprint that a stat alone gives; its digests are empty."""
-    return Fingerprint(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    times = signed(status.st_mtime_ns), signed(status.st_ctime_ns)
+    return Fingerprint(status.st_dev, status.st_ino, status.st_size, *times)
 
 
 def of(descriptor: int) -> Fingerprint:
@@ -42,15 +51,7 @@ def of(descriptor: int) -> Fingerprint:
     status = os.fstat(descriptor)
     head = os.pread(descriptor, min(EDGE_BYTES, status.st_size), 0)
     tail = head if status.st_size <= EDGE_BYTES else os.pread(descriptor, EDGE_BYTES, status.st_size - EDGE_BYTES)
-    return Fingerprint(
-        status.st_dev,
-        status.st_ino,
-        status.st_size,
-        status.st_mtime_ns,
-        status.st_ctime_ns,
-        digest(head),
-        digest(tail),
-    )
+    return replace(from_stat(status), head=digest(head), tail=digest(tail))
 
 
 def settled(descriptor: int) -> tuple[Fingerprint, int]:
@@ -141,5 +142,6 @@ def suspects(
 ) -> npt.NDArray[np.bool_]:
     """Say of many files at once what `is_racy` says of one."""
     coarse = (mtime_ns % _SECOND == 0) & (ctime_ns % _SECOND == 0)
-    racy: npt.NDArray[np.bool_] = np.maximum(mtime_ns, ctime_ns) + np.where(coarse, _COARSE_TICK, _FINE_TICK) >= seen_ns
+    # the tick is taken from the clock's time: added to the last moment that can be stored it would turn to the first
+    racy: npt.NDArray[np.bool_] = np.maximum(mtime_ns, ctime_ns) >= seen_ns - np.where(coarse, _COARSE_TICK, _FINE_TICK)
     return racy

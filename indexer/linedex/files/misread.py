@@ -22,7 +22,7 @@ def reads_better_as_gb18030(content: bytes) -> bool:
     """Tell whether `content`, valid UTF-8 with characters beyond ASCII, is rather GB18030."""
     if not _BOTH.fullmatch(content.translate(None, _ASCII)):
         return False
-    words = [_beyond_ascii(word) for word in _WORDS.findall(content.decode())]
+    words = [_beyond_ascii(word) for word in _WORDS.findall(content.decode()) if not word.isascii()]
     return all(map(_mixes_alphabets, filter(None, words))) and any(words)
 
 

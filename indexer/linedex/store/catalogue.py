@@ -182,12 +182,19 @@ class Catalogue:
 
     def places(self, ids: npt.NDArray[np.integer[Any]]) -> Indices:
         """Return the places of the files with these ids; ids that are gone are left out."""
+        found = self.places_of(ids)
+        there: Indices = found[found >= 0]
+        return there
+
+    def places_of(self, ids: npt.ArrayLike) -> Indices:
+        """Return the place of each of the files with these ids, -1 for one that is gone."""
+        wanted = np.asarray(ids, np.int64)
         if not len(self.keys):
-            return np.empty(0, np.intp)
+            return np.full(len(wanted), -1, np.intp)
         sorted_ids = self._sorted_ids
-        at = np.minimum(np.searchsorted(sorted_ids, ids), len(sorted_ids) - 1)
-        found: Indices = self._order_by_id[at[sorted_ids[at] == ids]]
-        return found
+        at = np.minimum(np.searchsorted(sorted_ids, wanted), len(sorted_ids) - 1)
+        places: Indices = np.where(sorted_ids[at] == wanted, self._order_by_id[at], -1)
+        return places
 
     def place(self, file: FileId) -> int:
         """Return the place of the file with this id, or -1."""
@@ -201,9 +208,12 @@ class Catalogue:
     def with_facts(self, changed: Facts) -> Catalogue:
         """Return the catalogue in which the files of these rows, found by id, have these facts."""
         facts = self.facts.copy()
-        known = changed[np.isin(changed["id"], facts["id"])]
-        facts[self.places(known["id"])] = known
-        return replace(self, facts=facts)
+        places = self.places_of(changed["id"])
+        facts[places[places >= 0]] = changed[places >= 0]
+        following = replace(self, facts=facts)
+        # the same ids in the same order: what was sorted stays so
+        vars(following).update({name: vars(self)[name] for name in _OF_KEYS if name in vars(self)})
+        return following
 
     def completed(self) -> Catalogue:
         """Return the same catalogue, said to hold the whole root."""
@@ -253,6 +263,10 @@ class Catalogue:
             folder_facts=all_folder_facts,
             complete=whole,
         )
+
+
+_OF_KEYS = ("_order_by_id", "_sorted_ids", "places_by_key")
+"""What a catalogue knows once for its keys and ids, whatever its other facts are."""
 
 
 def _moved(keys: list[bytes], facts: Facts, moved: dict[int, bytes]) -> tuple[list[bytes], Facts]:

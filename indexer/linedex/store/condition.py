@@ -56,8 +56,9 @@ def condition(path: Path, root: str) -> Condition:
         if not path.exists():
             return Condition(State.ABSENT, "there is no index yet")
         return _judged(path, root)
-    except (apsw.Error, OSError) as error:
-        if is_damage(error):
+    except (apsw.Error, OSError, UnicodeDecodeError) as error:
+        # apsw decodes text by itself
+        if isinstance(error, UnicodeDecodeError) or is_damage(error):
             return Condition(State.USELESS if _is_ours(path) else State.STRANGE, f"the index is damaged ({error})")
         if not unusable(error):
             raise
@@ -74,7 +75,7 @@ def stored_root(path: Path) -> str:
         return ""
     try:
         return str(db.execute("SELECT value FROM meta WHERE key = 'root'").get or "")
-    except apsw.Error:
+    except (apsw.Error, UnicodeDecodeError):
         return ""
     finally:
         db.close()

@@ -7,6 +7,7 @@ not; what is none of ours is moved aside. What cannot be read or written now is 
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -97,6 +98,8 @@ class Sidecar:
             self._move_aside()
         elif found.state is State.USELESS:
             self._discard()
+        # not by SQLite, which makes it readable by others and its side files after it
+        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600))
         self._write = self._connect(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
         self._write.execute("PRAGMA wal_autocheckpoint = 0")
         if not self._write.pragma("application_id"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import apsw
 import numpy as np
@@ -63,6 +64,13 @@ class TextFacts:
     language: str
     lines: int
     outlined: bool = False
+
+
+TextRow: TypeAlias = tuple[Any, ...]
+"""`TextFacts` in the order of the statement that stores them, its id last: a plain tuple of plain values, which goes
+through a pipe in a tenth of the time that the facts take."""
+_BINARY = str(SkipReason.BINARY)
+_NO_LANGUAGE = str(SkipReason.NO_LANGUAGE)
 
 
 def load(db: apsw.Connection) -> Catalogue:
@@ -257,31 +265,45 @@ def mark_pending(db: apsw.Connection, catalogue: Catalogue, stats: Sequence[tupl
     return catalogue.with_facts(changed)
 
 
+def text_row(text: TextFacts) -> TextRow:
+    """Return the facts of a file as `set_rows` takes them."""
+    mark, spelling = text.fingerprint, text.format
+    return (
+        *(mark.device, mark.inode, mark.size, mark.mtime_ns, mark.ctime_ns, text.seen_ns, mark.head, mark.tail),
+        *(int(text.state), str(text.reason)),
+        *(spelling.encoding, spelling.bom, int(spelling.newline), spelling.final_newline),
+        *(text.language, text.lines),
+        int(FileState.PENDING if text.outlined else FileState.SKIPPED),
+        "" if text.outlined else _NO_LANGUAGE,
+        text.file,
+    )
+
+
 def set_text(db: apsw.Connection, catalogue: Catalogue, texts: Sequence[TextFacts]) -> Facts:
     """Store what reading files told; return their rows for `Catalogue.with_facts`."""
+    return set_rows(db, catalogue, list(map(text_row, texts)))
+
+
+def set_rows(db: apsw.Connection, catalogue: Catalogue, rows: Sequence[TextRow]) -> Facts:
+    """Store what reading files told, as `set_text` does."""
     words = catalogue.words
-    ids = np.array([text.file for text in texts], np.int64)
-    still = np.isin(ids, catalogue.facts["id"]).tolist()
-    texts = [text for text, known in zip(texts, still, strict=True) if known]
-    changed: Facts = catalogue.facts[catalogue.places(ids)].copy()
-    rows = []
-    for row, text in zip(changed, texts, strict=True):
-        mark, spelling = text.fingerprint, text.format
-        stat = (mark.device, mark.inode, mark.size, mark.mtime_ns, mark.ctime_ns, text.seen_ns)
-        row["device"], row["inode"], row["size"], row["mtime_ns"], row["ctime_ns"], row["seen_ns"] = stat
-        row["state"], row["lines"] = text.state, text.lines
-        row["symbol_state"] = FileState.PENDING if text.outlined else FileState.SKIPPED
-        row["format"] = words.formats.number(spelling)
-        row["language"] = words.languages.number(text.language)
-        row["reason"] = words.reasons.number(text.reason)
-        rows.append(
-            (
-                *(*stat, mark.head, mark.tail, text.state, text.reason),
-                *(spelling.encoding, spelling.bom, spelling.newline, spelling.final_newline),
-                *(text.language, text.lines),
-                *(int(row["symbol_state"]), "" if text.outlined else SkipReason.NO_LANGUAGE, text.file),
-            )
-        )
+    places = catalogue.places_of([row[-1] for row in rows])
+    rows = [row for row, place in zip(rows, places.tolist(), strict=True) if place >= 0]
+    changed: Facts = catalogue.facts[places[places >= 0]].copy()
+    if not rows:
+        return changed
+    columns = list(zip(*rows, strict=True))
+    for name, values in zip((*STAT_FIELDS, "seen_ns"), columns, strict=False):
+        changed[name] = values
+    changed["state"], changed["lines"], changed["symbol_state"] = columns[8], columns[15], columns[16]
+    spellings = [(*row[10:14], row[9] == _BINARY) for row in rows]
+    formats = {
+        (encoding, bom, newline, *rest): words.formats.number(TextFormat(encoding, bom, Newline(newline), *rest))
+        for encoding, bom, newline, *rest in set(spellings)
+    }
+    changed["format"] = [formats[spelling] for spelling in spellings]
+    changed["language"] = [words.languages.number(language) for language in columns[14]]
+    changed["reason"] = [words.reasons.number(reason) for reason in columns[9]]
     db.executemany(
         "UPDATE files SET device = ?, inode = ?, size = ?, mtime_ns = ?, ctime_ns = ?, seen_ns = ?, head = ?, tail = ?,"
         " state = ?, reason = ?, encoding = ?, bom = ?, newline = ?, final_newline = ?, language = ?, lines = ?,"

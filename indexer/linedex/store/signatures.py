@@ -72,12 +72,12 @@ class ColumnWriter:
     def __init__(self, db: apsw.Connection, limits: Limits) -> None:
         self._db = db
         self._limits = limits
-        self._fresh: dict[int, list[tuple[int, Bits]]] = defaultdict(list)
+        self._fresh: dict[int, list[tuple[int, bytes]]] = defaultdict(list)
         self._waiting = dict(db.execute("SELECT bits, count(*) FROM delta GROUP BY bits"))
 
-    def add(self, file: FileId, bits: int, column: Bits) -> None:
-        """Take the column of one file; it is stored at the next `flush`."""
-        self._fresh[bits].append((file, column))
+    def add(self, file: FileId, bits: int, column: Bits | bytes) -> None:
+        """Take the column of one file that has none; it is stored at the next `flush`."""
+        self._fresh[bits].append((file, bytes(column)))
 
     def flush(self, *, pack: bool = False) -> None:
         """Store what was added. With `pack`, make groups of all columns, however few of a size there are."""
@@ -87,10 +87,7 @@ class ColumnWriter:
             if not pack and self._waiting.get(bits, 0) + len(fresh) < capacity:
                 self._delay(bits, fresh)
                 continue
-            stored = [
-                (file, np.frombuffer(signature, np.uint8))
-                for file, signature in self._db.execute("SELECT file, signature FROM delta WHERE bits = ?", (bits,))
-            ]
+            stored = list(self._db.execute("SELECT file, signature FROM delta WHERE bits = ?", (bits,)))
             self._db.execute("DELETE FROM delta WHERE bits = ?", (bits,))
             self._waiting.pop(bits, None)
             columns = stored + fresh
@@ -108,23 +105,22 @@ class ColumnWriter:
         """Return how many columns of a size make a group."""
         return min(self._limits.group_columns, max(_SMALLEST_GROUP, (self._limits.group_bytes * 8) >> bits))
 
-    def _delay(self, bits: int, columns: Sequence[tuple[int, Bits]]) -> None:
+    def _delay(self, bits: int, columns: Sequence[tuple[int, bytes]]) -> None:
         self._db.executemany(
-            "INSERT OR REPLACE INTO delta VALUES(?, ?, ?)",
-            ((file, bits, column.tobytes()) for file, column in columns),
+            "INSERT OR REPLACE INTO delta VALUES(?, ?, ?)", ((file, bits, column) for file, column in columns)
         )
-        self._db.executemany("UPDATE files SET grp = NULL WHERE id = ?", ((file,) for file, _ in columns))
         if columns:
             self._waiting[bits] = self._waiting.get(bits, 0) + len(columns)
 
-    def _group(self, bits: int, columns: Sequence[tuple[int, Bits]]) -> None:
+    def _group(self, bits: int, columns: Sequence[tuple[int, bytes]]) -> None:
         group = next_group(self._db)
         files = np.array([file for file, _ in columns], np.uint32)
         self._db.execute(
             "INSERT INTO file_groups(id, bits, columns, files) VALUES(?, ?, ?, ?)",
             (group, bits, len(columns), files.tobytes()),
         )
-        write_rows(self._db, group, transpose(np.stack([column for _, column in columns])), len(columns))
+        matrix = np.frombuffer(b"".join(column for _, column in columns), np.uint8).reshape(len(columns), -1)
+        write_rows(self._db, group, transpose(matrix), len(columns))
         self._db.executemany("UPDATE files SET grp = ? WHERE id = ?", ((group, file) for file, _ in columns))
 
 
@@ -141,6 +137,7 @@ def repack(db: apsw.Connection, writer: ColumnWriter) -> int:
         for file, column in zip(np.frombuffer(files, np.uint32).tolist(), matrix, strict=False):
             if file in live:
                 writer.add(FileId(file), bits, column)
+        db.execute("UPDATE files SET grp = NULL WHERE grp = ?", (group,))
         db.execute("DELETE FROM file_groups WHERE id = ?", (group,))
         delete_rows(db, group)
     return len(worn)

@@ -9,6 +9,7 @@ from linedex.errors import LinedexError
 from linedex_server.cli.teaching import TaughtCommand, TaughtGroup
 from linedex_server.cli.terminal import Screen, complain, notify
 from linedex_server.config import Settings
+from linedex_server.rendezvous.private import make_private
 from linedex_server.workspace import languages_folder
 
 
@@ -53,7 +54,9 @@ def add(names: tuple[str, ...]) -> int:
 
     This is the only command that reaches for the network. It needs the package tree-sitter-language-pack.
     """
-    folder = languages_folder(Settings.load().state_dir)
+    state_dir = Settings.load().state_dir
+    make_private(state_dir)
+    folder = languages_folder(state_dir)
     failed = False
     for name in names:
         try:

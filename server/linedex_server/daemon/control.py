@@ -46,8 +46,12 @@ async def bring_up_to_date(house: House, connection: ByteStream, hello: Hello) -
     except LinedexError as error:
         await send(connection, Welcome(error=str(error), hint=error.hint).line())
         return
-    (index,) = workspace.indexes
     try:
+        if len(workspace.indexes) != 1:
+            refusal = Welcome(error="one folder is brought up to date at a time", hint="Name one that is served.")
+            await send(connection, refusal.line())
+            return
+        (index,) = workspace.indexes
         with house.hosting(Guest(hello.pid, workspace.roots)):
             asked = await send(connection, Welcome().line())
             async with anyio.create_task_group() as group:

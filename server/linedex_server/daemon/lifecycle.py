@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
-from anyio.abc import SocketListener, SocketStream
+from anyio.abc import SocketListener
 
 from linedex.errors import LinedexError
 from linedex_server.config import Settings
-from linedex_server.daemon.door import receive
+from linedex_server.daemon.door import Door
 from linedex_server.daemon.house import House
 from linedex_server.daemon.sessions import DRAIN_SECONDS
 from linedex_server.edit.editor import Engine, engine_of
@@ -92,10 +92,6 @@ async def _live(
 ) -> None:
     house.seat.listener.settimeout(0)
     listener = await SocketListener.from_socket(house.seat.listener)
-
-    async def serve(connection: SocketStream) -> None:
-        await receive(house, connection)
-
     async with anyio.create_task_group() as group:
         group.start_soon(_retire_on_signal, house)
         group.start_soon(_recover, engine)
@@ -105,7 +101,7 @@ async def _live(
                 group.start_soon(door.serve, house, own)
         if idle_seconds is not None:
             group.start_soon(house.retire_when_idle, idle_seconds)
-        group.start_soon(listener.serve, serve)
+        group.start_soon(Door(house).attend, listener)
         await house.ending.wait()
         _end_at_the_latest()
         with anyio.move_on_after(DRAIN_SECONDS):

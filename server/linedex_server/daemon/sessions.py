@@ -27,7 +27,7 @@ from mcp.types import (
 from linedex.errors import LinedexError
 from linedex_server.config import Settings
 from linedex_server.daemon.house import Guest, House
-from linedex_server.daemon.lines import Lines
+from linedex_server.daemon.lines import Lines, is_crowded
 from linedex_server.mcp_server import build_server, unrestricted_warning
 from linedex_server.rendezvous.hello import Hello, Welcome
 from linedex_server.tools.registry import offered
@@ -111,12 +111,13 @@ class _Talk:
         self._sent: MemoryObjectReceiveStream[SessionMessage]
         self.from_server, self._sent = anyio.create_memory_object_stream(0)
         self._unanswered: dict[str | int, str] = {}
+        self._sending = anyio.Lock()
         self._receiving = anyio.CancelScope()
 
     async def receive(self) -> None:
-        """Hand every message of the client to the loop."""
+        """Hand every message of the client to the loop, until one is too long or holds too much."""
         with self._receiving:
-            while (line := await self._lines.next()) is not None:
+            while (line := await self._lines.next()) is not None and not is_crowded(line):
                 try:
                     item: SessionMessage | Exception = SessionMessage(
                         jsonrpc_message_adapter.validate_json(line, by_name=False)
@@ -138,19 +139,25 @@ class _Talk:
             if len(self._unanswered) >= MOST_UNANSWERED:
                 data = ErrorData(code=INVALID_REQUEST, message=f"{MOST_UNANSWERED:,} requests wait for their answers")
                 refusal = JSONRPCError(jsonrpc="2.0", id=message.id, error=data)
-                await send(self._connection, _line(SessionMessage(refusal)))
+                await self._tell(SessionMessage(refusal))
                 return False
             self._unanswered[message.id] = message.method
         elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
-            self._unanswered.pop((message.params or {}).get("requestId", ""), None)
+            cancelled = (message.params or {}).get("requestId")
+            if isinstance(cancelled, (str, int)):
+                self._unanswered.pop(cancelled, None)
         return True
 
     async def send(self) -> None:
         """Hand every message of the loop to the client; one who is gone does not stop the loop."""
         async for item in self._sent:
-            await send(self._connection, _line(item))
+            await self._tell(item)
             if isinstance(item.message, (JSONRPCResponse, JSONRPCError)) and item.message.id is not None:
                 self._unanswered.pop(item.message.id, None)
+
+    async def _tell(self, item: SessionMessage) -> None:
+        async with self._sending:
+            await send(self._connection, _line(item))
 
     async def end_with(self, house: House, scope: anyio.CancelScope) -> None:
         """When the daemon ends, take nothing more in, give calls in flight a moment, and end the session."""

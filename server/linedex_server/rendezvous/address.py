@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
+import struct
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,3 +62,19 @@ def accepts(address: Address | None) -> bool:
     except OSError:
         return False
     return True
+
+
+def is_same_user(connection: socket.socket) -> bool:
+    """Return whether the process at the other end of a Unix socket runs as this user.
+
+    The folder's mode keeps others out already; this holds where a mode is not honoured. A loopback connection has no
+    user, and is told by its secret.
+    """
+    if connection.family == socket.AF_INET:
+        return True
+    if hasattr(socket, "SO_PEERCRED"):
+        credentials = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    else:
+        # macOS and BSD: SOL_LOCAL, LOCAL_PEERCRED; struct xucred begins with its version and the uid
+        credentials = struct.unpack_from("2I", connection.getsockopt(0, 1, 76))
+    return int(credentials[1]) == os.getuid()

@@ -11,11 +11,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from linedex.errors import Unreadable
 from linedex.store.lock import SidecarLock
 from linedex_server.rendezvous.address import Address, accepts, published
 from linedex_server.rendezvous.errors import NoDaemon
 from linedex_server.rendezvous.listening import listen, publish, withdraw
+from linedex_server.rendezvous.private import make_private, unusable
 
 WAIT_SECONDS = 10.0
 """How long a starter waits for a daemon that is ending: that may take 2 s, on a machine with much else to do more."""
@@ -55,14 +55,11 @@ def elect(state_dir: Path, *, loopback: bool | None = None, wait: float = WAIT_S
         NoDaemon: another holds the lock and neither serves nor ends.
         Unreadable: the state folder cannot be used.
     """
+    make_private(state_dir)
     try:
-        state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         return _elected(state_dir, loopback=loopback, wait=wait)
     except OSError as error:
-        raise Unreadable(
-            f"the state folder {state_dir} cannot be used: {error.strerror}",
-            "Mend its permissions, or name another with LINEDEX_STATE_DIR.",
-        ) from None
+        raise unusable(state_dir, error) from None
 
 
 def _elected(state_dir: Path, *, loopback: bool | None, wait: float) -> Seat | None:

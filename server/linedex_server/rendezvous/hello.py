@@ -18,6 +18,8 @@ from linedex_server import VERSION
 
 LINE_BYTES = 64 << 20
 """Longest line of a session; a longer one is refused by the bridge and ends a session in the daemon."""
+HELLO_BYTES = 1 << 20
+"""Longest hello: whoever connects may make the daemon hold so much."""
 
 MCP, STATUS, INDEX, STOP = "mcp", "status", "index", "stop"
 """What a session is for."""
@@ -27,7 +29,7 @@ Version = tuple[int, ...]
 
 def version_of(text: str) -> Version:
     """Return a version as numbers that compare; what is no number in it counts as 0."""
-    return tuple(int(part) if part.isascii() and part.isdigit() else 0 for part in text.split("."))
+    return tuple(int(part) if part.isascii() and part.isdigit() and len(part) < 10 else 0 for part in text.split("."))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,25 +93,28 @@ class Hello:
 
     @classmethod
     def of(cls, line: bytes) -> Hello:
-        """Return the hello that a line holds.
+        """Return the hello that a line holds; whatever the line is, nothing in it surprises who uses it.
 
         Raises:
-            ValueError: it holds none.
+            ValueError: it holds none, or one with a part of another kind or a text that no system call takes.
         """
         try:
             told = json.loads(line)
-            launcher = Launcher(**{name: str(text) for name, text in told.pop("launcher").items()})
-            return cls(
-                purpose=str(told["purpose"]),
-                folder=str(told["folder"]),
-                arguments=dict(told["arguments"]),
-                environ={name: str(text) for name, text in told["environ"].items()},
-                launcher=launcher,
-                secret=str(told["secret"]),
+            hello = cls(
+                purpose=_text(told["purpose"]),
+                folder=_text(told["folder"]),
+                arguments={_text(name): _argument(value) for name, value in told["arguments"].items()},
+                environ={_text(name): _text(text) for name, text in told["environ"].items()},
+                launcher=Launcher(**{name: _text(text) for name, text in told["launcher"].items()}),
+                secret=_text(told["secret"]),
                 pid=int(told["pid"]),
             )
-        except (KeyError, TypeError, AttributeError) as error:
+        # json takes `Infinity` for a number and has no bound of depth but the interpreter's
+        except (KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise ValueError(f"not a hello: {error}") from None
+        if not os.path.isabs(hello.folder):
+            raise ValueError("not a hello: its folder is relative")
+        return hello
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +155,21 @@ class Welcome:
         except TypeError as error:
             raise ValueError(f"not a welcome: {error}") from None
         return cls(**{name: told[name] for name in cls.__slots__ if name in told})
+
+
+def _text(value: object) -> str:
+    """Return a text that can be a path or a variable."""
+    if not isinstance(value, str) or "\0" in value:
+        raise ValueError("not a hello: a text is needed, without NUL")
+    os.fsencode(value)  # half of a surrogate pair, which no path has, is refused by a ValueError
+    return value
+
+
+def _argument(value: object) -> object:
+    """Return the value of a setting: one text, number or truth value, or a list of texts."""
+    if isinstance(value, list):
+        return [_text(one) for one in value]
+    return value if value is None or isinstance(value, (int, float)) else _text(value)
 
 
 def _absolute(folder: str, path: str) -> str:

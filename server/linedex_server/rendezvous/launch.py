@@ -16,6 +16,7 @@ from pathlib import Path
 
 from linedex_server.rendezvous.errors import NoDaemon
 from linedex_server.rendezvous.hello import Launcher, version_of
+from linedex_server.rendezvous.private import make_private
 
 _AGAIN_SECONDS = 12.0
 """After so long without a daemon another is started; a second one at once would only wait for the same lock."""
@@ -102,8 +103,9 @@ def start(state_dir: Path, launcher: Launcher) -> subprocess.Popen[bytes]:
 
     Raises:
         OSError: the interpreter cannot be started.
+        Unreadable: the state folder is not this user's alone.
     """
-    state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(state_dir)
     log = state_dir / "daemon.log"
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     with contextlib.suppress(FileNotFoundError):

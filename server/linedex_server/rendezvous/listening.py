@@ -13,7 +13,6 @@ import json
 import os
 import secrets
 import socket
-import struct
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -101,19 +100,3 @@ def _private(folder: Path) -> bool:
     except OSError:
         return False
     return found.st_uid == os.getuid() and not found.st_mode & 0o077 and folder.is_dir() and not folder.is_symlink()
-
-
-def is_same_user(connection: socket.socket) -> bool:
-    """Return whether the process at the other end of a Unix socket runs as this user.
-
-    The folder's mode keeps others out already; this holds where a mode is not honoured. A loopback connection has no
-    user, and is told by its secret.
-    """
-    if connection.family == socket.AF_INET:
-        return True
-    if hasattr(socket, "SO_PEERCRED"):
-        credentials = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-    else:
-        # macOS and BSD: SOL_LOCAL, LOCAL_PEERCRED; struct xucred begins with its version and the uid
-        credentials = struct.unpack_from("2I", connection.getsockopt(0, 1, 76))
-    return int(credentials[1]) == os.getuid()

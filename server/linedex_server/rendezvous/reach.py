@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linedex.errors import BadArgument
-from linedex_server.rendezvous.address import Address, connect, published
+from linedex_server.rendezvous.address import Address, connect, is_same_user, published
 from linedex_server.rendezvous.errors import NoDaemon
 from linedex_server.rendezvous.hello import Hello, Welcome
+from linedex_server.rendezvous.private import demand_private
 
 if TYPE_CHECKING:
     from linedex_server.rendezvous.launch import Launch
@@ -58,10 +59,12 @@ def reach(state_dir: Path, hello: Hello, *, starting: bool = True, seconds: floa
     Raises:
         NoDaemon: none could be started or none answered in time.
         BadArgument: the daemon refuses the session.
+        Unreadable: the state folder is not this user's alone.
     """
     end = time.monotonic() + seconds
     pause = 0.002
     launch: Launch | None = None
+    demand_private(state_dir)
     while True:
         address = published(state_dir)
         link = None if address is None else _greeted(address, hello, max(end - time.monotonic(), 0.1))
@@ -93,6 +96,9 @@ def _greeted(address: Address, hello: Hello, seconds: float) -> Link | None:
     try:
         connection = connect(address, seconds)
     except OSError:
+        return None
+    if not is_same_user(connection):
+        connection.close()
         return None
     received = connection.makefile("rb")
     try:

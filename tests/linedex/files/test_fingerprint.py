@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -99,7 +100,11 @@ def test_equal_stats_with_other_bytes_are_a_rewrite() -> None:
         (5_000_000_000, 6_900_000_000, True),  # whole seconds: a file system that keeps no more
         (5_000_000_000, 7_100_000_000, False),
         (9_000_000_001, 5_000_000_000, True),  # a server's clock that runs ahead
+        (2**63 - 1, 5_000_000_000, True),
+        (-(2**63), 5_000_000_000, False),
     ],
 )
 def test_a_file_changed_in_the_tick_it_was_read_stays_suspect(mtime_ns: int, seen_ns: int, racy: bool) -> None:
     assert fingerprint.is_racy(Fingerprint(1, 1, 1, mtime_ns, mtime_ns), seen_ns) is racy
+    times, seen = np.array([mtime_ns], np.int64), np.array([seen_ns], np.int64)
+    assert fingerprint.suspects(times, times, seen).tolist() == [racy]

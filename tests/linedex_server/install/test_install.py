@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from linedex_server.cli.install import program
 from linedex_server.install.clients import CLIENTS, Machine
 from linedex_server.install.units import UNITS
 
@@ -204,3 +205,10 @@ def test_a_launchd_unit_is_a_property_list_that_keeps_every_character() -> None:
     assert unit["ProgramArguments"] == HARD
     assert unit["KeepAlive"] == {"SuccessfulExit": False}
     assert UNITS["launchd"].edited(text, HARD[:1], [HARD[3]]) == text
+
+
+def test_without_a_script_beside_the_interpreter_no_module_of_the_working_folder_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    assert program() == [str(tmp_path / "python"), "-P", "-m", "linedex_server"]
