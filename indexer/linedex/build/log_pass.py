@@ -15,7 +15,7 @@ import apsw
 from linedex.build.ranges import RangeRead, ReadRange, read_range
 from linedex.content.logs.parts import LogRange, Part, ShapedPart, follow, joined_part
 from linedex.content.logs.records import FILE_START, Carry
-from linedex.content.logs.templates.miner import Mined, Tally, TemplateMiner
+from linedex.content.logs.templates.miner import Mined, Tally
 from linedex.content.logs.texts import LogReading
 from linedex.model import FileId
 from linedex.store import logs
@@ -45,8 +45,8 @@ class LogPass:
         self._db = db
         self._file = file
         self._part_bytes = part_bytes
-        self._miner = TemplateMiner()
-        self._seen: dict[int, Sighting] = {}
+        # an interrupted build may have stored templates before the first parts
+        self._miner, self._seen = logs.stored_miner(db, file)
         self._unsaved: set[int] = set()
         self._new_shapes: list[tuple[int, int]] = []
         self._first = 0
@@ -59,18 +59,20 @@ class LogPass:
     def resumed(
         cls, db: apsw.Connection, file: FileId, reading: LogReading, part_bytes: int, at: int
     ) -> LogPass | None:
-        """Go on with a stored log from the part that holds byte `at`, which is dropped; None when nothing is stored."""
+        """Go on with a stored log; None when nothing is stored.
+
+        From the part that holds byte `at` on, or else from the last one, what is stored is dropped.
+        """
         one = cls(db, file, reading, part_bytes)
         segment = logs.last_segment(db, file, at)
         if segment is None:
             return None
         one._stale = True
-        kept = [part for part in segment.parts if part.end <= at]
+        kept = [part for part in segment.parts[:-1] if part.end <= at]
         dropped = segment.parts[len(kept)]
         one.start, one.carry, one.continues = dropped.start, dropped.carry, dropped.continues
         one._first, one._segment_line, one._parts = segment.first, segment.line, kept
         one._line = segment.line + sum(part.line_ends for part in kept)
-        one._miner, one._seen = logs.stored_miner(db, file)
         return one
 
     def add(self, made: LogRange, again: Again, *, last: bool) -> bool:
@@ -91,9 +93,9 @@ class LogPass:
         self.carry = joined.left
         return True
 
-    def save(self) -> None:
-        """Store what is not stored yet."""
-        self._store(len(self._parts))
+    def save(self, *, more: bool = False) -> None:
+        """Store what is not stored yet; with `more` to come all but the last part, which may be joined with that."""
+        self._store(max(0, len(self._parts) - more))
         seen = {number: self._seen[number] for number in self._unsaved}
         logs.put_templates(self._db, self._file, self._miner.drain, seen)
         logs.put_shapes(self._db, self._file, self._new_shapes)
@@ -107,7 +109,8 @@ class LogPass:
         part = replace(one.part, templates=mined.counts)
         self._line += part.line_ends
         small = bool(self._parts) and self._parts[-1].end - self._parts[-1].start < self._part_bytes
-        if small and not apart:
+        # a part that joined halves of a line would not know how long the line is
+        if small and not apart and not part.continues:
             self._parts[-1] = joined_part(self._parts[-1], part)
         else:
             self._parts.append(part)
@@ -132,6 +135,13 @@ class LogPass:
             logs.put_segment(self._db, self._file, Segment(self._first, self._segment_line, parts))
             self._first += len(parts)
             self._segment_line += sum(part.line_ends for part in parts)
+
+
+def gap_before(log: LogPass, first: ReadRange) -> ReadRange | None:
+    """Return the range between the parts that a resumed pass kept and the first range it is given, if there is one."""
+    if log.start == first.start:
+        return None
+    return replace(first, start=log.start, end=first.start, before=(log.carry, log.continues), signed=False)
 
 
 def take_range(log: LogPass, job: ReadRange, made: RangeRead) -> bool:
