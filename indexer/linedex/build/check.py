@@ -1,7 +1,7 @@
 """An fsck of the sidecar: its invariants, and what it says of each file against the file itself.
 
 Promise: an index that `check` finds nothing wrong with gives the candidates that a fresh one would give for every file
-that has not changed since.
+that has not changed since, and tells of its logs what reading them tells. Memory does not grow with a file's size.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import apsw
 import numpy as np
 
 from linedex.build.analyze import ReadFiles, read_files
+from linedex.build.check_logs import check_checkpoints, check_log
 from linedex.build.columns import BLOCK_BITS, OVERLAP, block_column
 from linedex.build.compressed import SurveyFile, survey_file
 from linedex.content.grams import MAX_BITS, MIN_BITS, Bits, transpose
@@ -195,7 +196,11 @@ def _check_blocks_against_files(
                 stored = columns.get(file, [(MIN_BITS, b"")])[0]
                 with _text(db, descriptor, file, limits) as read:
                     facts_now = catalogue.facts[place]
-                    yield from _check_large(db, read, size, file, facts_now, catalogue.format(place), stored)
+                    spelling = catalogue.format(place)
+                    yield from _check_large(db, read, size, file, facts_now, spelling, stored)
+                    yield from check_log(db, file, read, size, spelling)
+                    if decodings.stored(db, file) is None:
+                        yield from check_checkpoints(db, file, read, size, spelling)
         finally:
             os.close(descriptor)
 

@@ -109,7 +109,8 @@ class LogPass:
         part = replace(one.part, templates=mined.counts)
         self._line += part.line_ends
         small = bool(self._parts) and self._parts[-1].end - self._parts[-1].start < self._part_bytes
-        if small and not apart:
+        # a part that joined halves of a line would not know how long the line is
+        if small and not apart and not part.continues:
             self._parts[-1] = joined_part(self._parts[-1], part)
         else:
             self._parts.append(part)

@@ -17,6 +17,7 @@ import numpy as np
 
 from linedex.build.analyze import large_language
 from linedex.build.columns import BLOCK_SPARSE, OVERLAP, WHOLE_LIMIT, joined_column
+from linedex.build.log_splicing import EditedText, splice_log
 from linedex.build.ranges import RangeRead, ReadRange, read_range
 from linedex.build.site import Site
 from linedex.content.lines import LineEnds, Offsets, cut_ranges
@@ -25,7 +26,7 @@ from linedex.files import fingerprint as fingerprints
 from linedex.files import text_format
 from linedex.files.roots import Root
 from linedex.model import Change, Fingerprint, LineCount, RelPath, TextFormat
-from linedex.store import checkpoints, logs, stages
+from linedex.store import checkpoints, stages
 from linedex.store import files as file_rows
 from linedex.store.blocks import BlockColumns, BlockEditor, BlockRun, Flags, Replacement, joined
 from linedex.store.catalogue import Catalogue
@@ -136,7 +137,9 @@ class _Splicing:
             # from the last one on, so that the places and bytes of those before stay what they were
             moved = sum(editor.replace(change) for change in reversed(changes))
             editor.save()
-            logs.forget(db, file)
+            splice_log(
+                db, file, EditedText(self._read, self._size, facts.format, self._edit.splices), self._site.limits
+            )
             checkpoints.splice(db, file, self._edit.splices, facts.seen_ns)
             lines = facts.lines + moved
             if changes[-1].growing:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from linedex.content.logs.calendars import ClockState
 from linedex.content.logs.cells import Cells
+from linedex.content.logs.instants import MINUTE, NO_INSTANT
 from linedex.content.logs.level_reader import Levels
 from linedex.content.logs.levels import Level
 from linedex.content.logs.parts import Part
@@ -97,13 +98,30 @@ class LogColumns:
 
     def head(self, count: int) -> LogColumns:
         """Return the first `count` parts."""
-        kept = {name: column[:count] for name, column in self.part.items()}
-        cells, templates = int(kept["cells"].sum()), int(kept["templates"].sum())
-        return LogColumns(
-            kept,
-            {name: column[:cells] for name, column in self.cell.items()},
-            {name: column[:templates] for name, column in self.template.items()},
+        return self.between(0, count)
+
+    def between(self, low: int, high: int) -> LogColumns:
+        """Return the parts from place `low` up to place `high`."""
+        cells, templates = (
+            slice(int(self.part[name][:low].sum()), int(self.part[name][:high].sum()))
+            for name in ("cells", "templates")
         )
+        return LogColumns(
+            {name: column[low:high] for name, column in self.part.items()},
+            {name: column[cells] for name, column in self.cell.items()},
+            {name: column[templates] for name, column in self.template.items()},
+        )
+
+    def shifted(self, by: int, later: int) -> LogColumns:
+        """Return the same parts so many bytes further on, their instants so many microseconds later."""
+        part, cell = dict(self.part), dict(self.cell)
+        for name in ("start", "end"):
+            part[name] = part[name] + by
+        if later:
+            for name in ("last", "least", "greatest", "clock_last"):
+                part[name] = np.where(part[name] == NO_INSTANT, NO_INSTANT, part[name] + later)
+            cell["cell_minute"] = cell["cell_minute"] + later // MINUTE
+        return LogColumns(part, cell, self.template)
 
     def with_more(self, other: LogColumns) -> LogColumns:
         """Return these parts and those that follow them."""
@@ -141,7 +159,8 @@ class LogColumns:
         return found
 
 
-def _columns(parts: Sequence[Part]) -> LogColumns:
+def columns_of(parts: Sequence[Part]) -> LogColumns:
+    """Return parts as columns."""
     rows = [
         (
             *(part.start, part.end, part.continues, part.last, part.least, part.greatest),
@@ -168,7 +187,11 @@ def _columns(parts: Sequence[Part]) -> LogColumns:
 
 def packed(parts: Sequence[Part]) -> bytes:
     """Return parts as the blob of a segment."""
-    columns = _columns(parts)
+    return packed_columns(columns_of(parts))
+
+
+def packed_columns(columns: LogColumns) -> bytes:
+    """Return parts as the blob of a segment."""
     groups = (columns.part, columns.cell, columns.template)
     head = _HEAD.pack(*(len(next(iter(group.values()))) for group in groups))
     body = []

@@ -4,6 +4,7 @@ import gzip
 import io
 import os
 import random
+import sys
 import tarfile
 import threading
 from collections.abc import Iterator
@@ -11,8 +12,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+import indexed_gzip
 import pytest
-from tests.linedex.files.compressed.packing import KINDS, gz, log, xz, zst
+from tests.linedex.files.compressed.packing import KINDS, gz, log, parts, xz, zst
 
 from linedex.answers import Coverage, OutputMode, SearchAnswer, SearchRequest
 from linedex.errors import BinaryFile, Unreadable
@@ -189,18 +196,44 @@ def test_a_name_alone_makes_no_compressed_file(tmp_path: Path) -> None:
         assert index.check() == ()
 
 
-def test_a_cut_file_is_searched_up_to_the_cut_and_says_where_that_is(tmp_path: Path) -> None:
-    raw = gz(TEXT)
-    put(tmp_path / "root" / "app.log.gz", raw[: len(raw) // 2])
-    with indexed(tmp_path / "root") as index:
-        answer = index.search(request("id="))
-        hits = lines_of(answer)
-        assert hits[:-1] == expected("id=")[: len(hits) - 1]
-        assert 2_000 < len(hits) < 4_000
-        assert answer.coverage.verdict is Coverage.PARTIAL
-        assert any("truncated at" in note for note in answer.coverage.notes)
-        assert "truncated at" in index.tail(RelPath(b"app.log.gz"), 1).note
-        assert index.check() == ()
+@pytest.mark.parametrize("built", [False, True])
+@pytest.mark.parametrize("fate", ["cut", "damaged"])
+@pytest.mark.parametrize("kind", ["gzip, many members", "zstd, many frames", "xz, one block", "xz, many blocks"])
+def test_a_broken_file_is_searched_up_to_where_it_breaks_and_says_so(
+    kind: str, fate: str, built: bool, tmp_path: Path
+) -> None:
+    codec, pack = KINDS[kind]
+    text = log(20_000)
+    raw = pack(text)
+    at, length = len(raw) * 3 // 5, len(raw) * 3 // 10
+    broken = raw[:at] if fate == "cut" else raw[:at] + b"\xa5" * length + raw[at + length :]
+    name = "app.log" + ENDINGS[codec]
+    put(tmp_path / "root" / name, broken)
+    with indexed(tmp_path / "root", built=built) as index:
+        for _ in range(2):
+            answer = index.search(request("id=", max_hits=100_000))
+            hits = lines_of(answer)
+            assert 8_000 < len(hits) < 19_900
+            assert hits[:8_000] == expected("id=", text)[:8_000]
+            assert answer.coverage.verdict is Coverage.PARTIAL
+            assert any("truncated at" in note for note in answer.coverage.notes)
+        assert "truncated at" in index.tail(RelPath(name.encode()), 1).note
+        assert not built or index.check() == ()
+
+
+def test_a_file_that_declares_more_than_it_holds_is_no_longer_believed(tmp_path: Path) -> None:
+    text = log(12_000)
+    frames = parts(text, 9)
+    # the library notices the changed byte by the checksum behind the frame
+    checked = zstd.compress(frames[6], options={zstd.CompressionParameter.checksum_flag: 1})
+    broken = checked[:-1] + bytes([checked[-1] ^ 1])
+    put(tmp_path / "root" / "app.log.zst", b"".join(map(zst, frames[:6])) + broken + zst(frames[8]))
+    with indexed(tmp_path / "root", built=False) as index:
+        path = RelPath(b"app.log.zst")
+        total = index.read(path, 1, 1).total_lines
+        assert 7_900 < total < 9_400
+        assert index.read(path, total - 1, 1).lines == (text.decode().splitlines()[total - 2],)
+        assert index.search(request("took 1", mode=OutputMode.COUNT)).coverage.verdict is Coverage.PARTIAL
 
 
 def test_a_broken_small_file_says_so_too(tmp_path: Path) -> None:
@@ -300,6 +333,18 @@ def test_a_file_that_is_still_written_to_waits_and_is_searched_meanwhile(tmp_pat
         answer = index.search(request("one more"))
         assert answer.coverage.by_index == 1
         assert answer.total_hits > 0
+
+
+def test_seek_points_of_gzip_are_found_by_other_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class NotHere:
+        def __init__(self, **_: object) -> None:
+            raise AssertionError("finding points would keep all other threads waiting")
+
+    monkeypatch.setattr(indexed_gzip, "IndexedGzipFile", NotHere)
+    put(tmp_path / "root" / "app.log.gz", gz(TEXT))
+    with indexed(tmp_path / "root", replace(TINY, workers=1)) as index:
+        answer = index.search(request("request 4711 "))
+        assert (answer.total_hits, answer.coverage.by_index, answer.coverage.sequential) == (1, 1, 0)
 
 
 def test_a_survey_does_not_keep_an_index_from_closing(tmp_path: Path) -> None:

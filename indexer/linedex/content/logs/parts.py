@@ -196,37 +196,46 @@ def _part(
 
 def follow(made: LogRange, carry: Carry, reading: LogReading) -> LogRange | None:
     """Return a range as it is after lines that leave `carry`; None when it has to be read again with that."""
-    before = made.carry
-    if before.open != carry.open:
-        return None
-    if carry.open and (before.level, before.lines, before.size) != (carry.level, carry.lines, carry.size):
-        return None
-    if before.clock == carry.clock:
-        return made
-    basis = reading.rule.basis
-    if not basis.partial or NO_INSTANT in {before.clock.last, carry.clock.last}:
-        return None
-    shift = carry.clock.last - before.clock.last
-    if shift % period_of(basis):
-        return None
+    shift = shift_between(made.carry, carry, reading)
+    if not shift:
+        return made if shift == 0 else None
     parts = tuple(
         replace(one, part=_shifted(one.part, shift), shapes=_shifted_shapes(one.shapes, shift)) for one in made.parts
     )
-    return LogRange(carry, parts, _shifted_carry(made.left, shift))
+    return LogRange(carry, parts, shifted_carry(made.left, shift))
+
+
+def shift_between(taken: Carry, true: Carry, reading: LogReading) -> int | None:
+    """Return by how many microseconds lines are later that were read after `taken` and stand after `true`.
+
+    It is whole years (or days) in a log whose stamps tell none, else 0; None when the lines have to be read again.
+    """
+    if taken.open != true.open:
+        return None
+    if true.open and (taken.level, taken.lines, taken.size) != (true.level, true.lines, true.size):
+        return None
+    if taken.clock == true.clock:
+        return 0
+    basis = reading.rule.basis
+    if not basis.partial or NO_INSTANT in {taken.clock.last, true.clock.last}:
+        return None
+    shift = true.clock.last - taken.clock.last
+    return None if shift % period_of(basis) else shift
+
+
+def shifted_carry(carry: Carry, later: int) -> Carry:
+    """Return what lines leave that are so many microseconds later."""
+    return replace(carry, clock=replace(carry.clock, last=_later(carry.clock.last, later)))
 
 
 def _later(instant: int, shift: int) -> int:
     return instant if instant == NO_INSTANT else instant + shift
 
 
-def _shifted_carry(carry: Carry, shift: int) -> Carry:
-    return replace(carry, clock=replace(carry.clock, last=_later(carry.clock.last, shift)))
-
-
 def _shifted(part: Part, shift: int) -> Part:
     return replace(
         part,
-        carry=_shifted_carry(part.carry, shift),
+        carry=shifted_carry(part.carry, shift),
         last=_later(part.last, shift),
         least=_later(part.least, shift),
         greatest=_later(part.greatest, shift),

@@ -54,25 +54,29 @@ def xz(text: bytes, streams: int = 1) -> bytes:
 
 
 def xz_of_blocks(text: bytes, blocks: int, check: int = lzma.CHECK_CRC64) -> bytes:
-    """Return one stream of several blocks, which this library writes one of only: blocks of streams under one index."""
-    head, body, index, count = b"", b"", b"", 0
-    for part in parts(text, blocks):
-        one = lzma.compress(part, check=check, preset=0)
-        index_bytes = 4 * (1 + int.from_bytes(one[-8:-4], "little"))
-        listed = one[-12 - index_bytes : -12]
-        assert listed[:2] == b"\0\1"
+    """Return one stream of several blocks, of which the library writes one only."""
+    return _under_one_index([lzma.compress(part, check=check, preset=0) for part in parts(text, blocks)])
+
+
+def _under_one_index(streams: list[bytes]) -> bytes:
+    """Return the blocks of streams that have one each as a stream."""
+    body, listed = b"", b""
+    for one in streams:
+        index = one[-12 - 4 * (1 + int.from_bytes(one[-8:-4], "little")) : -12]
+        assert index[:2] == b"\0\1"
+        body += one[12 : -12 - len(index)]
         at = 2
         for _ in range(2):
-            while listed[at] >= 0x80:
+            while index[at] >= 0x80:
                 at += 1
             at += 1
-        head, body, index, count = one[:12], body + one[12 : -12 - index_bytes], index + listed[2:at], count + 1
-    assert count < 128
-    index = b"\0" + bytes([count]) + index
-    index += bytes(-len(index) % 4)
-    index += struct.pack("<I", zlib.crc32(index))
-    footer = struct.pack("<I", len(index) // 4 - 1) + head[6:8]
-    return head + body + index + struct.pack("<I", zlib.crc32(footer)) + footer + b"YZ"
+        listed += index[2:at]
+    assert len(streams) < 128
+    table = b"\0" + bytes([len(streams)]) + listed
+    table += bytes(-len(table) % 4)
+    table += struct.pack("<I", zlib.crc32(table))
+    footer = struct.pack("<I", len(table) // 4 - 1) + streams[0][6:8]
+    return streams[0][:12] + body + table + struct.pack("<I", zlib.crc32(footer)) + footer + b"YZ"
 
 
 KINDS: dict[str, tuple[Codec, Callable[[bytes], bytes]]] = {
@@ -108,3 +112,8 @@ def zstd_bomb(mebibytes: int) -> bytes:
     block = struct.pack("<I", (128 << 10) << 3 | 1 << 1)[:3] + b"\0"
     last = struct.pack("<I", (128 << 10) << 3 | 1 << 1 | 1)[:3] + b"\0"
     return frame + block * (mebibytes * 8 - 1) + last
+
+
+def xz_bomb(mebibytes: int) -> bytes:
+    """Return one xz stream of blocks of 16 MiB of zeros."""
+    return _under_one_index([lzma.compress(bytes(16 << 20), preset=0)] * (mebibytes // 16))

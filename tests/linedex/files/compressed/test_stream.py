@@ -2,6 +2,7 @@
 
 import gzip
 import random
+import struct
 import zlib
 
 import pytest
@@ -11,6 +12,7 @@ from tests.linedex.files.compressed.packing import KINDS, gz, log, reading, xz, 
 
 from linedex.files.compressed.codec import Codec
 from linedex.files.compressed.stream import Forward, Start
+from linedex.files.compressed.xz_blocks import block_table
 
 TEXT = log(4_000)
 
@@ -109,6 +111,18 @@ def test_a_window_over_128_mebibytes_is_refused() -> None:
     raw = b"\x28\xb5\x2f\xfd" + bytes([0, (28 - 10) << 3]) + b"\x01\x00\x00"
     text, damage = whole(raw, Codec.ZSTD)
     assert (text, bool(damage)) == (b"", True)
+
+
+def test_a_dictionary_over_128_mebibytes_is_refused() -> None:
+    raw = bytearray(xz(TEXT))
+    header = raw[12 : 12 + 4 * (1 + raw[12])]
+    at = header.index(b"\x21\x01") + 2
+    header[at] = 36  # 1 GiB
+    header[-4:] = struct.pack("<I", zlib.crc32(header[:-4]))
+    raw[12 : 12 + len(header)] = header
+    text, damage = whole(bytes(raw), Codec.XZ)
+    assert (text, "limit" in damage) == (b"", True)
+    assert block_table(reading(bytes(raw)), len(raw)) is None
 
 
 def test_decoding_begins_at_any_member() -> None:
