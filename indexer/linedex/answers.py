@@ -223,8 +223,9 @@ class ReadAnswer:
     Attributes:
         path: the file.
         lines: their text without line ends, tabs and blanks as they are.
-        first_line: number of the first of them; 0 when there are none.
-        total_lines: lines in the file.
+        first_line: number of the first of them; 0 when there are none. The last lines of a file that nobody has
+            counted are numbered from its end: the last one is -1.
+        total_lines: lines in the file; of a very large one that nobody has counted yet at least so many.
         hash: the first 16 hex digits of the SHA-256 of the file's bytes, or a `rev:` token over 64 MiB.
         cut_lines: numbers of the lines that were shortened.
         next_line: the line to go on from, or None at the end.
@@ -232,6 +233,7 @@ class ReadAnswer:
         symbol: the enclosing symbol, for reads that asked for one.
         note: a sentence on how the range was chosen, or "".
         later: a cursor that passes on to what follows the lines, appended later perhaps, "" when there is none.
+        counted: whether `total_lines` are all.
     """
 
     path: RelPath
@@ -245,6 +247,7 @@ class ReadAnswer:
     symbol: Symbol | None = None
     note: str = ""
     later: str = ""
+    counted: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,12 @@ class LineOutOfRange(LinedexError):
         self.last_line = last_line
 
 
+class NotCounted(LinedexError):
+    """The lines of a very large file have not been counted up to the one that is asked for."""
+
+    code = "not_counted"
+
+
 class BadPattern(LinedexError):
     """The pattern is empty or not a regular expression.
 

@@ -45,7 +45,7 @@ from linedex.files.own_state import without_own_state
 from linedex.files.roots import Root
 from linedex.limits import DEFAULT_LIMITS, Limits
 from linedex.log_answers import Patterns, PatternsRequest, Timeline, TimelineRequest
-from linedex.model import Fingerprint, RelPath, TextFormat
+from linedex.model import Fingerprint, LineCount, RelPath, TextFormat
 from linedex.query import (
     around,
     enclosing,
@@ -306,6 +306,11 @@ class Index:
         """Return the last `count` lines of a file, and a cursor for `read_on` that passes on to what is appended."""
         with self._source(path) as source:
             return source.steadily(lambda: following.tail(source, count))
+
+    def count_lines(self, path: RelPath) -> LineCount:
+        """Return how many lines a file has, read to its end if nobody has counted them yet."""
+        with self._source(path) as source:
+            return source.steadily(lambda: source.total_lines)
 
     def search_file(self, request: SearchRequest, progress: Progress | None = None) -> SearchAnswer:
         """Search one file as `search` does, with cursors that outlive its rotation; see `query.onwards`."""

@@ -96,6 +96,8 @@ class Limits:
     """Code points of a line shown by a read; a longer line is cut, and said to be."""
     hash_bytes: int = 64 << 20
     """A larger file is named by a cheap `rev:` token instead of a hash of its bytes."""
+    count_bytes: int = 256 << 20
+    """The lines of a larger file that the index does not know are not all counted to show some of them."""
     text_bytes: int = 16 << 20
     """Text of one file that is held whole, for its outline."""
     query_seconds: float = 30.0

@@ -116,8 +116,10 @@ def _page(answer: ReadAnswer, room: int) -> str:
     lines = _fitting(answer.lines, room - _NOTE_CHARACTERS)
     said = []
     if len(lines) < answer.total_lines:
+        more = "" if answer.counted else "more than "
         said.append(
-            f"lines 1-{len(lines):,} of {answer.total_lines:,}; the rest: read_content with offset={len(lines) + 1}"
+            f"lines 1-{len(lines):,} of {more}{answer.total_lines:,};"
+            f" the rest: read_content with offset={len(lines) + 1}"
         )
     if cut := sum(number <= len(lines) for number in answer.cut_lines):
         said.append(f"{cut:,} long {'line is' if cut == 1 else 'lines are'} cut")

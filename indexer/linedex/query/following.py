@@ -268,8 +268,8 @@ def new_lines(source: Source, part: Part, count: int) -> tuple[ReadAnswer, Posit
 def tail(source: Source, count: int) -> ReadAnswer:
     """Return the last lines as `read.tail` does, with a cursor that passes on to what is appended.
 
-    There is none in a compressed file. It is for `Source.steadily`.
+    There is none in a compressed file, nor where the lines have not been counted. It is for `Source.steadily`.
     """
     answer = last_lines(source, count)
-    end = None if source.codec else end_position(source)
+    end = None if source.codec or not answer.counted else end_position(source)
     return answer if end is None else replace(answer, later=encoded(end, source.path))

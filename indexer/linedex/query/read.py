@@ -8,6 +8,7 @@ each invalid byte is one U+FFFD. What is left out is said: `cut_lines`, `next_li
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from linedex.answers import ReadAnswer
@@ -54,7 +55,10 @@ def head(source: Source, count: int) -> ReadAnswer:
 
 
 def tail(source: Source, count: int) -> ReadAnswer:
-    """Return the last `count` lines, or as many of them as a page holds; raises as `read` does."""
+    """Return the last `count` lines, or as many of them as a page holds; raises as `read` does.
+
+    Those of a very large file that nobody has counted are numbered from its end.
+    """
     demand_positive("count", count)
     return source.steadily(lambda: _tail(source, count))
 
@@ -77,7 +81,8 @@ def stretch(
     `next_line` is None once the lines of `symbol` have all been shown.
     """
     source.demand_text()
-    total = source.total_lines
+    known = source.lines_to(LineNumber(first + count))
+    total, counted = known.total, known.size >= source.size
     if first > total and (total or first > 1):
         raise LineOutOfRange(
             f"Line {first:,} is beyond the end of `{display(source.path)}` ({total:,} lines).",
@@ -108,6 +113,7 @@ def stretch(
         match_line=None if match is None else LineNumber(match),
         symbol=symbol,
         note=_with_damage(note, source),
+        counted=counted,
     )
 
 
@@ -117,6 +123,8 @@ def _with_damage(note: str, source: Source) -> str:
 
 def _tail(source: Source, count: int) -> ReadAnswer:
     source.demand_text()
+    if not source.lines_at_hand and (answer := _uncounted_tail(source, count)) is not None:
+        return answer
     total = source.total_lines
     wanted_first = max(1, total - count + 1)
     kept: list[ShownLine] = []
@@ -142,6 +150,63 @@ def _tail(source: Source, count: int) -> ReadAnswer:
         cut_lines=tuple(LineNumber(number) for number, line in enumerate(kept, start=first) if line.cut),
         note=_with_damage(note, source),
     )
+
+
+def _uncounted_tail(source: Source, count: int) -> ReadAnswer | None:
+    """Return the last lines of a file by reading no more than its end; None when no line begins there."""
+    limits, ends, bom = source.limits, source.line_ends, source.format.bom
+    most = _LONGEST_CHARACTER * (limits.page_characters + limits.line_characters)
+    reach = limits.window_bytes
+    while True:
+        begin = max(bom, source.size - reach)
+        begin -= (begin - bom) % ends.width
+        data = source.read(begin, source.size - begin)
+        edges = [*ends.ends(data).tolist(), len(data)]
+        if edges[-2:-1] == [len(data)]:
+            edges.pop()
+        if begin == bom or len(edges) > count or reach >= most:
+            break
+        reach *= 4
+    if begin == bom:
+        edges.insert(0, 0)
+    if len(edges) < 2:
+        return None
+    kept: list[ShownLine] = []
+    room = limits.page_characters
+    for low, high in reversed([*pairwise(edges)][-count:]):
+        line = _shown(source, _without_end(source, data[low:high]), limits.line_characters)
+        room -= len(line.text) + 1
+        if room < 0 and kept:
+            break
+        kept.append(line)
+    kept.reverse()
+    first = -len(kept)
+    return ReadAnswer(
+        path=source.path,
+        lines=tuple(line.text for line in kept),
+        first_line=LineNumber(first),
+        total_lines=LineCount(len(kept)),
+        hash=source.hash(),
+        cut_lines=tuple(LineNumber(number) for number, line in enumerate(kept, start=first) if line.cut),
+        note=_with_damage("numbered from the end, since nobody has counted the lines before", source),
+        counted=False,
+    )
+
+
+def _without_end(source: Source, line: bytes) -> bytes:
+    """Return a line's bytes without its end."""
+    ends = source.line_ends
+    if line.endswith(ends.unit):
+        line = line[: -ends.width]
+        if source.format.newline is not Newline.CR:
+            line = line.removesuffix("\r".encode(source.format.encoding))
+    return line
+
+
+def _shown(source: Source, raw: bytes, most: int) -> ShownLine:
+    """Return a line as it is shown, at most so many code points of it."""
+    text = decoded(raw[: _LONGEST_CHARACTER * (most + 1)], source.format.encoding)
+    return ShownLine(text[:most], len(text) > most)
 
 
 def shown_lines(source: Source, first: int, last: int, most: int | None = None) -> Iterator[ShownLine]:
@@ -201,7 +266,7 @@ def _raw_lines(source: Source, first: int, last: int, most: int) -> Iterator[tup
 
 def start_of(source: Source, line: int, ends: LineEnds) -> int:
     """Return the offset of a line's first byte, reading at most the block that holds it."""
-    block = source.lines.locate(LineNumber(line))
+    block = source.lines_to(LineNumber(line)).locate(LineNumber(line))
     skipped = line - block.first_line
     if not skipped:
         return block.start

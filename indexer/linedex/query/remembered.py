@@ -22,6 +22,11 @@ class Remembered(Generic[T]):
         self._facts: OrderedDict[object, T] = OrderedDict()
         self._guard = threading.Lock()
 
+    def find(self, key: object) -> T | None:
+        """Return the fact under `key`, None when there is none."""
+        with self._guard:
+            return self._facts.get(key)
+
     def get(self, key: object, make: Callable[[], T], *, keep: bool) -> T:
         """Return the fact under `key`, made and, if `keep`, remembered when there is none."""
         with self._guard:

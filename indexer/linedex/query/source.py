@@ -22,7 +22,7 @@ import apsw
 from linedex.content import languages
 from linedex.content.folding import utf8_text
 from linedex.content.lines import LineEnds, LineIndex
-from linedex.errors import BinaryFile, ChangedWhileRead, Unreadable
+from linedex.errors import BinaryFile, ChangedWhileRead, NotCounted, Unreadable
 from linedex.files import fingerprint as fingerprints
 from linedex.files import text_format
 from linedex.files.compressed.codec import plain_name
@@ -30,9 +30,10 @@ from linedex.files.compressed.decoding import TooDense
 from linedex.files.names import display
 from linedex.files.roots import Root
 from linedex.limits import Limits
-from linedex.model import Change, FileId, FileState, Fingerprint, LineCount, RelPath, TextFormat
+from linedex.model import Change, FileId, FileState, Fingerprint, LineCount, LineNumber, RelPath, TextFormat
 from linedex.query.decoded import DecodedText, decoded_text
 from linedex.query.indexed_part import IndexedPart, indexed_part
+from linedex.query.line_scans import LINE_SCANS, LineScan
 from linedex.query.remembered import Remembered
 from linedex.store import blocks, files
 from linedex.store.catalogue import Catalogue
@@ -105,6 +106,7 @@ class Source:
             self._text = self._decoded()
             self._whole: bytes | None = None
             self._line_index: LineIndex | None = None
+            self._scan: LineScan | None = None
             self._hash = ""
             try:
                 if self.size <= self.limits.large_file:
@@ -280,6 +282,43 @@ class Source:
                     key, lambda: self._stored_lines() or self._longer_lines() or self._build_lines(), keep=self._settled
                 )
         return self._line_index
+
+    @property
+    def lines_at_hand(self) -> bool:
+        """Whether all lines are told by the index, or by reading no more than is read without a second thought."""
+        if self._line_index is not None or self.size <= self.limits.count_bytes or self.lines_known:
+            return True
+        lines = _LINES.find((self.fingerprint, self.format, self.limits)) or self._line_scan().known
+        if lines is None or lines.size < self.size:
+            return False
+        self._line_index = lines
+        return True
+
+    def lines_to(self, line: LineNumber) -> LineIndex:
+        """Return where the file's lines begin, of a very large one at least as far as `line`, if it has so many.
+
+        Raises:
+            NotCounted: time ran out; asked again, counting goes on.
+            ChangedWhileRead: the file has become shorter.
+        """
+        if self.lines_at_hand:
+            return self.lines
+        deadline = time.monotonic() + self.limits.query_seconds
+        found = self._line_scan().up_to(line, self.read, self.size, self.format, self.limits, deadline)
+        if found.size == self.size:
+            self._line_index = found
+        elif found.total <= line:
+            raise NotCounted(
+                f"Line {line:,} of `{display(self.path)}` was not reached in time: the first {found.total:,} lines are"
+                f" counted, {found.size:,} of {self.size:,} bytes.",
+                "Ask again: counting goes on where it stopped. Searches, and reading the head or tail, need no count.",
+            )
+        return found
+
+    def _line_scan(self) -> LineScan:
+        if self._scan is None:
+            self._scan = LINE_SCANS.get((self.fingerprint, self.format, self.limits), LineScan, keep=self._settled)
+        return self._scan
 
     @property
     def total_lines(self) -> LineCount:

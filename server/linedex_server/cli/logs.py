@@ -124,6 +124,10 @@ def tail(file: str, pattern: str, follow: bool, count: int, ignore_case: bool) -
         wanted = _matcher(pattern, ignore_case=ignore_case)
         with _waiting(place) if follow else _no_waiting() as wait:
             answer = place.index.tail(place.scope, count)
+            if follow and not answer.counted:
+                # what follows is found by the number of the last line
+                place.index.count_lines(place.scope)
+                answer = place.index.tail(place.scope, count)
             _print(answer, screen, wanted)
             cursor, gone = answer.later, False
             while follow:

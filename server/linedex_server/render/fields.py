@@ -109,7 +109,7 @@ def read_fields(answer: ReadAnswer, shown: Shown, *, mode: str, pattern: str | N
         "start_line": shown.first,
         "end_line": shown.first + len(shown.lines) - 1,
         "lines_returned": len(shown.lines),
-        "total_lines": answer.total_lines,
+        "total_lines": answer.total_lines if answer.counted else None,
         "mode": mode,
         "truncated": shown.next_line is not None or bool(shown.left_out_from),
     }

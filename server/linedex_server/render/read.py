@@ -84,7 +84,7 @@ def read_page(
         where = f"{called} is empty" if not answer.total_lines else f"{called}: no line of {answer.total_lines:,}"
         return bracketed((where, said, f"hash {answer.hash}", later))
     last = shown.first + len(shown.lines) - 1
-    parts = [f"{called} {_lines(shown.first, last)} of {answer.total_lines:,}"]
+    parts = [_where(answer, called, shown.first, last)]
     if answer.symbol is not None:
         parts.append(f"{answer.symbol.kind} {answer.symbol.path}")
     if answer.match_line is not None:
@@ -112,6 +112,14 @@ def _cuts(answer: ReadAnswer, shown: Shown, last: int) -> list[str]:
     if shown.left_out_from:
         parts.append(f"page full: {_lines(shown.left_out_from, shown.first - 1)} left out")
     return parts
+
+
+def _where(answer: ReadAnswer, called: str, first: int, last: int) -> str:
+    if answer.counted:
+        return f"{called} {_lines(first, last)} of {answer.total_lines:,}"
+    if first < 0:
+        return f"{called}, the last {counted(-first, 'line')}"
+    return f"{called} {_lines(first, last)} of more than {answer.total_lines:,}"
 
 
 def _lines(first: int, last: int) -> str:

@@ -71,7 +71,7 @@ _READ = {
     "start_line": _WHOLE,
     "end_line": _WHOLE,
     "lines_returned": _WHOLE,
-    "total_lines": _WHOLE,
+    "total_lines": _MAYBE_WHOLE,
     "mode": _TEXT,
     "truncated": _FLAG,
     "cut_lines": _listed(_WHOLE),

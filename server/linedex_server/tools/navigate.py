@@ -64,7 +64,8 @@ def _read(session: Session, given: Given) -> Reply:
         answer = index.read_at(path, at, count)
     elif mode == "tail":
         answer = index.tail(path, count)
-        tail_from = max(1, answer.total_lines - given.whole("limit") + 1)
+        wanted = max(1, answer.total_lines - given.whole("limit") + 1)
+        tail_from = wanted if answer.counted else answer.first_line
     elif mode == "head":
         answer = index.head(path, count)
     elif pattern is not None:

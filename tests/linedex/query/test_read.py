@@ -1,6 +1,7 @@
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linedex.answers import ReadAnswer
-from linedex.errors import BadArgument, BadPattern, BinaryFile, LineOutOfRange, NotFound
+from linedex.errors import BadArgument, BadPattern, BinaryFile, LineOutOfRange, NotCounted, NotFound
 from linedex.files.roots import Root
 from linedex.limits import Limits
 from linedex.model import RelPath
@@ -261,3 +262,54 @@ def test_around_says_when_there_is_nothing_like_it() -> None:
         around_text(b"a\nb\n", "zzzz qqqq")
     with pytest.raises(BadPattern):
         around_text(b"a\nb\n", "")
+
+
+@given(TEXTS, st.sampled_from(sorted(ENCODINGS)), st.integers(1, 40), st.integers(1, 40))
+def test_a_huge_file_is_read_without_counting_its_lines_first(text: str, encoding: str, first: int, count: int) -> None:
+    uncounted = replace(TINY, count_bytes=40, large_file=40, page_characters=300)
+    data = encoded(text, encoding)
+    lines = split_lines(text)
+    with file_of(data, uncounted) as source, file_of(data) as known:
+        if first <= len(lines):
+            expected = read(known, first, count)
+            found = read(source, first, count)
+            assert (found.lines, found.first_line, found.next_line) == (
+                *(expected.lines, expected.first_line, expected.next_line),
+            )
+            assert found.total_lines == len(lines) if found.counted else found.total_lines > first + count
+        else:
+            assert read(source, 1, 1).lines == read(known, 1, 1).lines
+    with file_of(data, uncounted) as source, file_of(data) as known:
+        found = tail(source, count)
+        shown = tail(known, count).lines
+        assert found.lines == shown[len(shown) - len(found.lines) :]
+        if not found.counted:
+            assert found.first_line == -len(found.lines)
+
+
+def test_the_tail_of_a_huge_file_is_numbered_from_its_end_until_the_lines_are_counted() -> None:
+    lines = [f"line {number}" for number in range(1, 200)]
+    with file_of("".join(f"{line}\n" for line in lines).encode(), replace(TINY, count_bytes=100)) as source:
+        found = tail(source, 3)
+        assert (found.lines, found.first_line, found.counted) == (tuple(lines[-3:]), -3, False)
+        first = head(source, 2)
+        assert (first.lines, first.next_line, first.counted) == (tuple(lines[:2]), 3, False)
+        assert first.total_lines < 199
+        assert read(source, 199, 1).lines == (lines[-1],)
+        found = tail(source, 3)
+        assert (found.lines, found.first_line, found.total_lines) == (tuple(lines[-3:]), 197, 199)
+
+
+def test_counting_that_runs_out_of_time_goes_on_when_it_is_asked_again() -> None:
+    data = b"".join(b"line %d\n" % number for number in range(1, 1000))
+    with file_of(data, replace(TINY, count_bytes=1000, query_seconds=-1.0)) as source:
+        refused = []
+        while True:
+            try:
+                assert read(source, 900, 1).lines == ("line 900",)
+            except NotCounted as error:
+                refused.append(str(error))
+                continue
+            break
+        assert len(refused) == len(set(refused)) > 3
+        assert "Line 901 of `file.txt` was not reached in time: the first 12" in refused[0]
