@@ -14,18 +14,23 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any, BinaryIO, NoReturn
 
 from linedex.errors import LinedexError
-from linedex_server.rendezvous.hello import LINE_BYTES, MCP, Hello
-from linedex_server.rendezvous.reach import Link, reach
+from linedex_server.rendezvous.errors import NoDaemon
+from linedex_server.rendezvous.hello import LINE_BYTES, MCP, STATUS, Hello
+from linedex_server.rendezvous.reach import Link, reach, silent
 
 LAST_ANSWERS_SECONDS = 2.0
 """How long answers may still come after the client has closed its end."""
+PATIENCE_SECONDS = 20.0
+"""A daemon that answers nobody for so long, and a question of the bridge's own neither, is given up for the call."""
+PROBE_SECONDS = 5.0
 SENDINGS = 3
 """How often a call is sent at most: one that kills every daemon it reaches is given up."""
 _SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
@@ -45,24 +50,29 @@ class _Call:
     tool: str
     sendings: int = 1
     acknowledged: bool = False
+    since: float = field(default_factory=time.monotonic)
 
 
 class Bridge:
     """One client's session, over as many daemons as it takes."""
 
-    def __init__(self, state_dir: Path, hello: Hello, output: BinaryIO) -> None:
+    def __init__(self, state_dir: Path, hello: Hello, output: BinaryIO, *, patience: float = PATIENCE_SECONDS) -> None:
         """Reach the daemon, starting it if need be.
 
         Args:
             state_dir: the state folder, whose daemon is meant.
             hello: the session's first line.
             output: where the client reads.
+            patience: seconds without a word of the daemon after which it is asked whether it lives.
 
         Raises:
             NoDaemon: there is none and none can be started.
             BadArgument: the daemon refuses the session.
         """
         self._state_dir = state_dir
+        self._patience = patience
+        self._heard = time.monotonic()
+        self._waiting = threading.Event()
         self._hello = hello
         self._output = output
         self._calls: dict[Id, _Call] = {}
@@ -123,6 +133,7 @@ class Bridge:
                     self._calls.pop(cancelled, None)
             elif isinstance(method, str) and isinstance(number, (str, int)):
                 self._calls[number] = _Call(line, method, str(params.get("name", "")))
+                self._waiting.set()
                 if method == "initialize":
                     self._handshake = line
                 elif method == "resources/subscribe":
@@ -154,7 +165,9 @@ class Bridge:
         if method is None and isinstance(number, (str, int)):
             with self._state:
                 answered = self._calls.pop(number, None)
-            self._greeted |= answered is not None and answered.method == "initialize"
+            if answered is None:
+                return  # the client was told something else meanwhile, or has cancelled the call
+            self._greeted |= answered.method == "initialize"
         elif method == "notifications/subscriptions/acknowledged" and self._acknowledged_again(message):
             # the client has heard that, and not what changed while nobody was watching
             params = _part(message, "params")
@@ -183,6 +196,7 @@ class Bridge:
                 line = self._link.received.readline()
             except (OSError, ValueError):
                 return  # a killed daemon resets the connection
+            self._heard = time.monotonic()
             if not line.endswith(b"\n"):
                 return
             yield line
@@ -239,12 +253,54 @@ class Bridge:
 
     def _lost(self, number: Id, text: str) -> None:
         with self._state:
-            self._calls.pop(number, None)
-        self._refuse(number, _INTERNAL_ERROR, text)
+            lost = self._calls.pop(number, None)
+        if lost is not None:
+            self._refuse(number, _INTERNAL_ERROR, text)
 
     def _refuse(self, number: Id | None, code: int, text: str) -> None:
         answer = {"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": text}}
         self._write(json.dumps(answer).encode() + b"\n")
+
+    # a daemon that neither answers nor ends
+
+    def watch(self) -> None:
+        """See to it that no call waits for ever for a daemon that was stopped or hangs; never returns."""
+        while True:
+            self._waiting.wait()
+            began = time.monotonic()
+            time.sleep(max(0.0, max(self._heard, self._oldest(began)) + self._patience - began))
+            with self._state:
+                waits = any(not call.acknowledged for call in self._calls.values())
+                if not waits:
+                    self._waiting.clear()
+            if waits and time.monotonic() - max(self._heard, self._oldest(began)) >= self._patience:
+                self._give_up_if_silent()
+
+    def _oldest(self, otherwise: float) -> float:
+        """Return since when the call waits that waits longest; a subscription waits for nothing."""
+        with self._state:
+            return min((call.since for call in self._calls.values() if not call.acknowledged), default=otherwise)
+
+    def _give_up_if_silent(self) -> None:
+        welcome, seconds = self._link.welcome, min(PROBE_SECONDS, self._patience)
+        try:
+            # another connection: a long answer on ours is no reason
+            probe = reach(self._state_dir, Hello.here(STATUS, {}), starting=False, seconds=seconds)
+        except NoDaemon:
+            refusal = silent(welcome.pid, self._patience)
+        except LinedexError:
+            return
+        else:
+            if probe is not None:
+                probe.close()
+                self._heard = time.monotonic()
+            return
+        with self._state:
+            waiting = [(number, call) for number, call in self._calls.items() if not call.acknowledged]
+        for number, call in waiting:
+            reads = call.method != "tools/call" or call.tool in welcome.retry
+            unsure = "" if reads else " The change may or may not have been made: read the file again before retrying."
+            self._lost(number, f"linedex: {refusal}. {refusal.hint}{unsure}")
 
     def _write(self, line: bytes) -> None:
         with self._writing:
@@ -273,6 +329,7 @@ def serve(state_dir: Path, hello_arguments: Message) -> NoReturn:
     bridge = Bridge(state_dir, Hello.here(MCP, hello_arguments), sys.stdout.buffer)
     down = threading.Thread(target=_down, args=(bridge,), daemon=True)
     down.start()
+    threading.Thread(target=bridge.watch, daemon=True).start()
     bridge.upward(_stdin_lines())
     down.join(LAST_ANSWERS_SECONDS)
     os._exit(0)

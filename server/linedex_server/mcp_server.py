@@ -50,7 +50,7 @@ from mcp.types import (
 )
 from mcp.types import Tool as ListedTool
 
-from linedex.errors import LinedexError
+from linedex.errors import LinedexError, Unreadable
 from linedex.query.progress import Progress
 from linedex_server import completion, resources
 from linedex_server.config import Settings
@@ -225,6 +225,9 @@ async def _call_tool(context: Context, params: CallToolRequestParams) -> CallToo
             reply = tool.call(replace(serving.session, progress=progress), arguments)
         except LinedexError as error:
             return _result(failure(tool.name, error), failed=True)
+        except OSError as error:
+            # no descriptors left to load a module with, say
+            return _result(failure(tool.name, refused_by_system(error)), failed=True)
         return _result(reply.text, fields=reply.fields)
 
     return await waited_for(context, serving.limiter, run)
@@ -240,6 +243,14 @@ def failure(tool: str, error: LinedexError) -> str:
         edit = isinstance(error, (Conflict, NotPlaced))
         reason = f"{NOT_EDITED if edit else f'{tool} failed'}: {reason}"
     return f"{reason}\n{error.hint}".rstrip()
+
+
+def refused_by_system(error: OSError) -> LinedexError:
+    """Return what a model is told where the system refused what every call needs."""
+    return Unreadable(
+        f"the system refuses: {error.strerror or error}",
+        "Try again in a moment; index_status and the daemon's log say more if it stays so.",
+    )
 
 
 def _result(text: str, *, fields: dict[str, object] | None = None, failed: bool = False) -> CallToolResult:

@@ -135,3 +135,136 @@ def test_json_output_has_the_cursor_for_what_comes_later(workspace: Workspace, l
     assert not result.structured_content.get("content")
     assert not result.structured_content.get("results")
     assert result.structured_content["later"]
+
+
+def timed(first: int, count: int) -> str:
+    """Lines a second apart from five o'clock on."""
+    return "".join(
+        f"2026-03-04 {5 + at // 3600:02d}:{at // 60 % 60:02d}:{at % 60:02d} INFO seq={at} request served\n"
+        for at in range(first, first + count)
+    )
+
+
+def seen(text: str) -> list[int]:
+    return [int(found) for found in re.findall(r"seq=(\d+)", text)]
+
+
+def test_pages_by_time_keep_the_range_of_the_first_one_through_growth_and_rotation(
+    workspace: Workspace, log: Path
+) -> None:
+    log.write_text(timed(0, 600), encoding="utf-8")
+    asking: dict[str, Any] = {"pattern": "seq=", "context_lines": 0, "max_results": 20, "since": "-1m"}
+    text = answer(workspace, "search_content", log, **asking)
+    pages = [seen(text)]
+    append(log, timed(3000, 600))
+    text = answer(workspace, "search_content", log, cursor=cursor_of(text, "next "), **asking)
+    pages.append(seen(text))
+    log.rename(log.with_name("app.log.1"))
+    log.write_text(timed(9000, 10), encoding="utf-8")
+    for _ in range(60):
+        text = answer(workspace, "search_content", log, cursor=cursor_of(text, "(?:next|later lines:) "), **asking)
+        pages.append(seen(text))
+        if "next cursor=" not in text:
+            break
+    # the last minute before 599, and all that came later: not the last minute of what the log has become
+    assert [at for page in pages for at in page] == [*range(539, 600), *range(3000, 3600), *range(9000, 9010)]
+
+
+def test_what_is_new_by_time_keeps_the_range_of_the_first_page(workspace: Workspace, log: Path) -> None:
+    log.write_text(timed(0, 25_000), encoding="utf-8")
+    workspace.indexes[0].build()
+    asking: dict[str, Any] = {"pattern": "seq=", "context_lines": 0, "max_results": 100, "since": "-10s"}
+    text = answer(workspace, "search_content", log, **asking)
+    assert seen(text) == list(range(24_989, 25_000))
+    append(log, timed(25_000, 60))
+    text = answer(workspace, "search_content", log, cursor=cursor_of(text), **asking)
+    assert seen(text) == list(range(25_000, 25_060))
+
+
+def refused(workspace: Workspace, tool: str, **arguments: Any) -> str:
+    result = asked(workspace, Output.TEXT, tool, arguments)
+    (block,) = result.content
+    assert isinstance(block, TextContent)
+    assert result.is_error, block.text
+    return block.text
+
+
+@pytest.mark.parametrize("way", ["renamed", "copied and regrown", "cut", "replaced"])
+def test_a_page_of_a_folder_is_void_when_the_file_it_stopped_in_is_another_one(
+    workspace: Workspace, log: Path, way: str
+) -> None:
+    asking: dict[str, Any] = {
+        "absolute_dir_path": str(log.parent),
+        "pattern": "seq=",
+        "context_lines": 0,
+        "max_results": 5,
+    }
+    result = asked(workspace, Output.TEXT, "search_directory", asking)
+    (block,) = result.content
+    assert isinstance(block, TextContent)
+    cursor = cursor_of(block.text, "next ")
+    size = log.stat().st_size
+    other = log.with_name("other.tmp")
+    if way == "renamed":
+        log.rename(log.with_name("app.log.1"))
+        log.write_text(lines(80_000, 1), encoding="utf-8")
+    elif way == "replaced":
+        other.write_text(lines(80_000, 31_000), encoding="utf-8")
+        other.replace(log)
+    else:
+        if way == "copied and regrown":
+            log.with_name("app.log.1").write_bytes(log.read_bytes())
+        log.write_text(lines(80_000, 31_000 if way == "copied and regrown" else 3), encoding="utf-8")
+        assert (log.stat().st_size > size) == (way == "copied and regrown")
+    text = refused(workspace, "search_directory", **asking, cursor=cursor)
+    assert "was rotated or rewritten" in text
+    assert "Repeat the search without cursor" in text
+
+
+def test_a_page_of_a_folder_that_stopped_between_files_repeats_none_that_was_rotated(
+    workspace: Workspace, log: Path
+) -> None:
+    log.write_text(lines(0, 4), encoding="utf-8")
+    older = log.with_name("app.log.1")
+    older.write_text(lines(100, 4), encoding="utf-8")
+    asking: dict[str, Any] = {
+        "absolute_dir_path": str(log.parent),
+        "pattern": "seq=",
+        "context_lines": 0,
+        "max_results": 4,
+    }
+    result = asked(workspace, Output.TEXT, "search_directory", asking)
+    (block,) = result.content
+    assert isinstance(block, TextContent)
+    assert seen(block.text) == [0, 1, 2, 3]
+    older.rename(log.with_name("app.log.2"))
+    log.rename(older)
+    log.write_text(lines(900, 1), encoding="utf-8")
+    assert "was rotated or rewritten" in refused(
+        workspace, "search_directory", **asking, cursor=cursor_of(block.text, "next ")
+    )
+
+
+@pytest.mark.parametrize("tool", ["read_content", "search_content"])
+@pytest.mark.parametrize("way", ["cut", "regrown", "replaced"])
+def test_what_is_new_in_a_log_that_was_cut_or_replaced_begins_anew_and_says_so(
+    workspace: Workspace, log: Path, way: str, tool: str
+) -> None:
+    asking: dict[str, Any] = {} if tool == "read_content" else {"pattern": "seq=", "context_lines": 0}
+    first = {"mode": "tail", "limit": 1} if tool == "read_content" else {"max_results": 100, "pattern": "seq=29999"}
+    if tool == "search_content":
+        asking = {"context_lines": 0, "pattern": "seq="}
+    cursor = cursor_of(answer(workspace, tool, log, **{"context_lines": 0, **first} if asking else first))
+    count = 31_000 if way == "regrown" else 3
+    if way == "replaced":
+        other = log.with_name("other.tmp")
+        other.write_text(lines(80_000, count), encoding="utf-8")
+        other.replace(log)
+    else:
+        log.write_text(lines(80_000, count), encoding="utf-8")
+    text = answer(workspace, tool, log, cursor=cursor, **asking)
+    assert seen(text)[:3] == [80_000, 80_001, 80_002]
+    assert "may be lost; restarting at the new file's start" in text
+    # what was told once is not told again
+    text = answer(workspace, tool, log, cursor=cursor_of(text, "(?:next|later lines:) "), **asking)
+    assert not set(seen(text)) & {80_000, 80_001, 80_002}

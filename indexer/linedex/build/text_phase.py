@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -61,14 +61,18 @@ class _Batch:
 class _Large:
     """A large file on its way through the workers: its blocks, and the ranges that came out of order."""
 
-    facts: TextFacts
+    plan: LargeFile
     blocks: BlockWriter
     log: LogPass | None
     jobs: list[ReadRange]
+    staged: bool
     decoded: DecodedRanges | None = None
     early: dict[int, RangeRead] = field(default_factory=dict)
     next_range: int = 0
     whole: Bits | None = None
+
+    def __post_init__(self) -> None:
+        self.numbers = {job.start: number for number, job in enumerate(self.jobs)}
 
     def job(self, number: int) -> ReadRange:
         """Return the job of a range; the seek point of one in a compressed file is looked up when it is needed."""
@@ -207,10 +211,7 @@ class TextPhase:
         """Cut large files into blocks, a range at a time; each is committed when its last range has come."""
         pool: _RangePool = self._pool(read_range)
         with pool:
-            for plan in large:
-                self._read_one_large(pool, plan)
-                if self._site.stop.is_set():
-                    return
+            self._read_ranges(pool, ((plan, None) for plan in large))
 
     def _read_compressed(self) -> None:
         """Survey compressed files, each decoded whole by one worker, and cut the large ones into blocks."""
@@ -236,7 +237,7 @@ class TextPhase:
             self._add([text_row(found.facts)])
             self._commit_if_due()
         elif found.plan is not None and found.survey is not None:
-            self._read_one_large(pool, found.plan, found.survey)
+            self._read_ranges(pool, [(found.plan, found.survey)])
 
     @contextmanager
     def _closed_on_stop(self, pool: Pool[Any, Any] | InlinePool[Any, Any]) -> Iterator[None]:
@@ -260,7 +261,35 @@ class TextPhase:
             done.set()
             watcher.join()
 
-    def _read_one_large(self, pool: _RangePool, plan: LargeFile, survey: Survey | None = None) -> None:
+    def _read_ranges(self, pool: _RangePool, plans: Iterable[tuple[LargeFile, Survey | None]]) -> None:
+        """Read the ranges of large files; those of the next file are under way while the last ones of a file come."""
+        underway: dict[FileId, _Large] = {}
+
+        def jobs() -> Iterator[list[ReadRange]]:
+            for plan, survey in plans:
+                going = underway[plan.facts.file] = self._begin_large(plan, survey)
+                for number in range(len(going.jobs)):
+                    if plan.facts.file not in underway:
+                        break
+                    yield [going.job(number)]
+
+        for job, outcome in pool.run(jobs()):
+            if self._site.stop.is_set():
+                break
+            going = underway.get(job.file)
+            if going is None:
+                continue
+            if isinstance(outcome, Failure) or outcome.blocks is None or not self._take_range(going, job, outcome):
+                # it changed while it was read: its row stays pending, so it is scanned, and read again later
+                del underway[job.file]
+                self._forget(job.file)
+            elif going.next_range == len(going.jobs):
+                del underway[job.file]
+                self._finish_large(going)
+        for file in underway:
+            self._forget(file)
+
+    def _begin_large(self, plan: LargeFile, survey: Survey | None) -> _Large:
         file = plan.facts.file
         with self._site.sidecar.transaction() as db:
             file_rows.forget_content(db, [file])
@@ -274,35 +303,33 @@ class TextPhase:
         job = replace(self._range_job(plan), whole=size <= WHOLE_LIMIT and not staged, log=reading, signed=not staged)
         jobs = [replace(job, start=start, end=end) for start, end in plan.ranges]
         log = None if reading is None else LogPass(db, file, reading, self._site.limits.log_part_bytes)
-        going = _Large(plan.facts, BlockWriter(db, file, sparse=BLOCK_SPARSE), log, jobs)
-        numbers = {start: number for number, (start, _) in enumerate(plan.ranges)}
+        going = _Large(plan, BlockWriter(db, file, sparse=BLOCK_SPARSE), log, jobs, staged)
         if survey is not None:
             mark = plan.facts.fingerprint
             copy = decodings.shadows(self._site.sidecar.path, self._site.limits).path(mark)
             going.decoded = DecodedRanges(survey.decoding, decodings.windows(db, file), copy)
-        for job, outcome in pool.run([going.job(number)] for number in range(len(jobs))):
-            if isinstance(outcome, Failure) or outcome.blocks is None or self._site.stop.is_set():
-                # it changed while it was read: its row stays pending, so it is scanned, and read again later
-                self._forget(file)
-                return
-            going.early[numbers[job.start]] = outcome
-            # runs are committed as they fill, so that no transaction grows with the file
-            with self._site.sidecar.transaction() as db:
-                steady = self._drain(db, going)
-            if not steady:
-                self._forget(file)
-                return
-        if not confirmed(self._site.root, plan.path, plan.facts.fingerprint):
-            self._forget(file)
+        return going
+
+    def _take_range(self, going: _Large, job: ReadRange, outcome: RangeRead) -> bool:
+        """Store a range when its turn has come; return False when the file has changed meanwhile."""
+        going.early[going.numbers[job.start]] = outcome
+        # runs are committed as they fill, so that no transaction grows with the file
+        with self._site.sidecar.transaction() as db:
+            return self._drain(db, going)
+
+    def _finish_large(self, going: _Large) -> None:
+        facts = going.plan.facts
+        if not confirmed(self._site.root, going.plan.path, facts.fingerprint):
+            self._forget(facts.file)
             return
-        with self._site.sidecar.transaction():
+        with self._site.sidecar.transaction() as db:
             lines = going.blocks.finish()
             if going.log is not None:
                 going.log.save()
-            if staged:
-                stages.put(db, file, plan.facts.format.bom)
-        self._columns.add(file, *whole_column(going.whole))
-        self._add([text_row(replace(plan.facts, lines=lines))])
+            if going.staged:
+                stages.put(db, facts.file, facts.format.bom)
+        self._columns.add(facts.file, *whole_column(going.whole))
+        self._add([text_row(replace(facts, lines=lines))])
         self._commit_if_due()
 
     def _forget(self, file: FileId) -> None:
@@ -322,8 +349,8 @@ class TextPhase:
         while (ready := going.early.pop(going.next_range, None)) is not None:
             assert ready.blocks is not None
             going.blocks.add(ready.blocks)
-            step, seen = self._site.limits.checkpoint_bytes, going.facts.seen_ns
-            checkpoints.add(db, going.facts.file, ready.sums, step, seen)
+            step, seen = self._site.limits.checkpoint_bytes, going.plan.facts.seen_ns
+            checkpoints.add(db, going.plan.facts.file, ready.sums, step, seen)
             if ready.whole is not None:
                 going.whole = ready.whole if going.whole is None else going.whole | ready.whole
             if going.log is not None and not take_range(going.log, going.job(going.next_range), ready):

@@ -35,7 +35,7 @@ _THIRD = np.uint32(0xC2B2AE35)
 _LOW_24 = np.uint32(0xFFFFFF)
 _TOP_8 = np.uint32(24)
 _SHIFT = np.uint32(15)
-_CHUNK = 1 << 15
+_CHUNK = 40 << 10
 """Bytes hashed at a time: what stays in the cache between steps runs at 1.2 GB/s, whole buffers at 0.39."""
 _NULS = b"\0\0\0\0\0"
 

@@ -244,6 +244,13 @@ def _refusal(error: OSError, path: RelPath) -> LinedexError:
             return Unreadable(f"`{shown}` is held by another process under a lease.", "Try again in a moment.")
         case errno.ENAMETOOLONG:
             return Unreadable(f"`{shown}` has a longer name than the file system takes.", "Shorten it.")
+        case errno.EMFILE | errno.ENFILE:
+            return Unreadable(
+                f"`{shown}` cannot be read: {error.strerror}.",
+                "Try again in a moment; if that does not help, raise the limit of open files (ulimit -n).",
+            )
+        case errno.EIO:
+            return Unreadable(f"`{shown}` cannot be read: {error.strerror}.", "Look after the disk, or its connection.")
         case _:
             return Unreadable(f"`{shown}` cannot be read: {error.strerror}.", "Check its permissions.")
 

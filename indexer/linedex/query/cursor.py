@@ -1,7 +1,8 @@
 """Cursors: where a page stopped, bound to the query and the file it stopped in.
 
 A cursor is opaque to its holder, short, and refused with a reason when it is used with another query, or when the file
-it points into was replaced since. It stays valid while that file grows.
+it points into was rotated, truncated or replaced since, even if it is as long as before again. It stays valid while
+that file grows.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from dataclasses import dataclass, fields
 from hashlib import blake2b
 
 from linedex.answers import SearchRequest
+from linedex.content.lines import Reader
 from linedex.errors import BadCursor
 from linedex.model import LineNumber
+from linedex.query.position import edges
 
 _PAGING = {"cursor", "max_hits", "max_characters", "brute"}
 _SPAN_NUMBERS = 4
@@ -31,6 +34,7 @@ class Cursor:
         place: byte of it from which on the search goes on, and the number of the line that begins there.
         inode: of that file when it was given.
         size: of that file then, in bytes.
+        mark: of the head of that file and of what stood before its end then, see `mark_of`; 0 when that was compared.
         span: the range of time that the search began with, see `log_range.span_numbers`.
     """
 
@@ -39,16 +43,32 @@ class Cursor:
     place: tuple[int, int]
     inode: int
     size: int
+    mark: int = 0
     span: tuple[int, ...] = ()
 
-    def check(self, inode: int, size: int) -> None:
+    def check(self, inode: int, size: int, read: Reader) -> None:
         """Raise unless the file is the one the cursor was made in, perhaps grown.
 
+        A file of which nothing was told yet may have been cut or written anew, but not have become another one: that
+        may be one that was told under its former name.
+
+        Args:
+            inode: of the file now.
+            size: its bytes now.
+            read: reads (offset, size) bytes of it.
+
         Raises:
-            BadCursor: it is another file, or it has shrunk.
+            BadCursor: it is another file, or does not begin with what it held.
         """
-        if (self.line or self.place[0]) and (inode != self.inode or size < self.size):
+        begun = self.line > 0 or self.place[0] > 0
+        cut = begun and (size < self.size or (self.mark != 0 and mark_of(self.size, read) != self.mark))
+        if cut or inode != self.inode:
             raise BadCursor("The file this cursor points into was rotated or rewritten.", _AGAIN)
+
+
+def mark_of(size: int, read: Reader) -> int:
+    """Return a number, never 0, that tells the first `size` bytes of a file by their head and their end."""
+    return int.from_bytes(blake2b(b"".join(edges(size, read)), digest_size=6).digest(), "big") or 1
 
 
 def digest(request: SearchRequest) -> bytes:
@@ -61,7 +81,7 @@ def encode(request: SearchRequest, cursor: Cursor) -> str:
     """Return the cursor as text, for this request."""
     key = base64.urlsafe_b64encode(cursor.key).decode()
     body = json.dumps(
-        [digest(request).hex(), key, cursor.line, *cursor.place, cursor.inode, cursor.size, *cursor.span],
+        [digest(request).hex(), key, cursor.line, *cursor.place, cursor.inode, cursor.size, cursor.mark, *cursor.span],
         separators=(",", ":"),
     )
     return base64.urlsafe_b64encode(body.encode()).decode().rstrip("=")
@@ -78,10 +98,10 @@ def decode(request: SearchRequest) -> Cursor | None:
     try:
         padded = request.cursor + "=" * (-len(request.cursor) % 4)
         query, key, *numbers = json.loads(base64.urlsafe_b64decode(padded.encode("ascii")))
-        line, offset, number, inode, size, *span = map(int, numbers)
+        line, offset, number, inode, size, mark, *span = map(int, numbers)
         place = (max(0, offset), number)
         cursor = Cursor(
-            base64.urlsafe_b64decode(key.encode("ascii")), LineNumber(line), place, inode, size, tuple(span)
+            base64.urlsafe_b64decode(key.encode("ascii")), LineNumber(line), place, inode, size, mark, tuple(span)
         )
     except (ValueError, TypeError, AttributeError, binascii.Error, RecursionError) as error:
         raise BadCursor("This is not a cursor of linedex.", _AGAIN) from error

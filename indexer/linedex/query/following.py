@@ -236,7 +236,7 @@ def position_of(around: Surroundings, path: RelPath, cursor: Cursor) -> Position
         if now.inode != cursor.inode or now.size < cursor.size:
             return None
         told = size if is_named_compressed(path) else cursor.size
-        return Position(cursor.place, cursor.line, cursor.inode, told, *edges(told, read))
+        return Position(cursor.place, cursor.line, cursor.inode, told, *edges(told, read), span=cursor.span)
 
 
 def last_line(position: Position) -> int:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from linedex.answers import OutputMode, ReadAnswer, SearchAnswer, SearchRequest
+from linedex.content.logs.instants import NO_INSTANT
 from linedex.errors import BadArgument, LinedexError
 from linedex.files.roots import Root
 from linedex.model import LineNumber, RelPath
@@ -86,10 +87,11 @@ class Onwards:
         if request.mode is not OutputMode.MATCHES:
             raise BadArgument("A cursor cannot be counted from.", "Leave out count_only, or the cursor.")
         path = request.scope
-        now = following.route(self._around(path), position.decoded(request.cursor, path, cursors.digest(request)))
+        begun = position.decoded(request.cursor, path, cursors.digest(request))
+        now = following.route(self._around(path), begun)
         for part, after in zip(now.parts, (*now.parts[1:], None), strict=True):
             end = self._end(part.path)
-            asked = self._from(part, request)
+            asked = self._from(part, request, begun.span)
             answer = self._ask(asked)
             if answer.cursor:
                 cursor = self._lasting(answer.cursor, asked, request)
@@ -99,16 +101,19 @@ class Onwards:
                     answer = replace(answer, files=(), total_hits=0, matched_files=0)
                 return replace(self._up_to(answer, end, path), note=now.note)
             if answer.total_hits:
-                cursor = position.encoded(following.start_position(after), path, cursors.digest(request))
+                start = replace(following.start_position(after), span=begun.span)
+                cursor = position.encoded(start, path, cursors.digest(request))
                 return replace(answer, cursor=cursor, note=now.note)
         raise AssertionError("a route has a last part")
 
-    def _from(self, part: Part, request: SearchRequest) -> SearchRequest:
-        """Return the request for what is new of a part."""
+    @staticmethod
+    def _from(part: Part, request: SearchRequest, span: tuple[int, ...]) -> SearchRequest:
+        """Return the request for what is new of a part, in the range of time of the first page."""
         asked = replace(request, scope=part.path, cursor="", fuzzy=False)
-        if part.first == 1:
+        if part.first == 1 and not span:
             return asked
-        begun = Cursor(path_key(part.path), LineNumber(part.first - 1), part.place, part.inode, part.stored)
+        after = LineNumber(part.first - 1)
+        begun = Cursor(path_key(part.path), after, part.place, part.inode, part.stored, span=span)
         return replace(asked, cursor=cursors.encode(asked, begun))
 
     def _around(self, path: RelPath) -> Surroundings:
@@ -145,16 +150,24 @@ class Onwards:
             files=tuple(files),
             total_hits=total,
             matched_files=len(files),
-            later=position.encoded(end, path),
+            later=position.encoded(replace(end, span=_span_of(answer)), path),
         )
 
     def _lasting(self, cursor: str, asked: SearchRequest, request: SearchRequest) -> str:
         """Return a position, for `request`, where the search that was `asked` gave a cursor.
 
-        It remains that cursor where the file has changed meanwhile, or the search is of a range of time.
+        It remains that cursor where the file has changed meanwhile.
         """
         stopped = cursors.decode(replace(asked, cursor=cursor))
-        if stopped is None or stopped.span:
+        if stopped is None:
             return cursor
         at = following.position_of(self._around(request.scope), asked.scope, stopped)
         return cursor if at is None else position.encoded(at, request.scope, cursors.digest(request))
+
+
+def _span_of(answer: SearchAnswer) -> tuple[int, ...]:
+    """Return the range of time of an answer as positions keep it; none when it has none."""
+    if answer.span is None:
+        return ()
+    ends = (answer.span.since, answer.span.until)
+    return (*(NO_INSTANT if one is None else one for one in ends), NO_INSTANT, NO_INSTANT)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import binascii
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Final
 
@@ -25,6 +25,7 @@ _VERSION: Final = 1
 _FIRST: Final = "A"
 """What base64 makes of the first bits of the version."""
 _LAYOUT: Final = struct.Struct("<B4s6sQQQQQ8s8s?")
+_SPAN: Final = struct.Struct("<4q")
 _BEFORE_END: Final = 64
 _UNBOUND: Final = bytes(6)
 
@@ -41,6 +42,7 @@ class Position:
         head: digest of its first kilobyte then.
         end: digest of the bytes before its end then.
         done: whether all that it held then was given, a last line without end too.
+        span: the range of time of the search it belongs to, see `log_range.span_numbers`.
     """
 
     place: tuple[int, int]
@@ -50,6 +52,7 @@ class Position:
     head: bytes
     end: bytes
     done: bool = False
+    span: tuple[int, ...] = ()
 
     def holds(self, inode: int, size: int, read: Reader) -> bool:
         """Say whether a file is the one the position was made in, perhaps grown."""
@@ -72,6 +75,8 @@ def encoded(position: Position, path: RelPath, query: bytes = _UNBOUND) -> str:
         *(_VERSION, _name(path), query, *position.place, position.after, position.inode, position.size),
         *(position.head, position.end, position.done),
     )
+    if position.span:
+        packed += _SPAN.pack(*position.span)
     return base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
 
@@ -88,7 +93,8 @@ def decoded(text: str, path: RelPath, query: bytes = _UNBOUND) -> Position:
     """
     try:
         packed = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-        version, name, bound, offset, number, after, *rest = _LAYOUT.unpack(packed)
+        version, name, bound, offset, number, after, *rest = _LAYOUT.unpack(packed[: _LAYOUT.size])
+        span = _SPAN.unpack(packed[_LAYOUT.size :]) if len(packed) > _LAYOUT.size else ()
     except (binascii.Error, struct.error, ValueError) as error:
         raise BadCursor("This is not a cursor of linedex.", _AGAIN) from error
     if version != _VERSION:
@@ -97,7 +103,7 @@ def decoded(text: str, path: RelPath, query: bytes = _UNBOUND) -> Position:
         raise BadCursor("The cursor belongs to another file.", _AGAIN)
     if bound not in (_UNBOUND, query):
         raise BadCursor("The cursor belongs to another query or other options.", _AGAIN)
-    return Position((offset, number), LineNumber(after), *rest)
+    return replace(Position((offset, number), LineNumber(after), *rest), span=span)
 
 
 def is_position(text: str) -> bool:

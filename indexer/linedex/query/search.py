@@ -6,6 +6,7 @@ how much less. Files come in path order, lines in line order, and a cursor goes 
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -31,7 +32,7 @@ from linedex.limits import Limits
 from linedex.model import FileId, LineNumber
 from linedex.query import cursor as cursors
 from linedex.query.candidates import candidate_files
-from linedex.query.cursor import Cursor
+from linedex.query.cursor import Cursor, mark_of
 from linedex.query.enclosing import breadcrumbs
 from linedex.query.gram_query import Op, both
 from linedex.query.log_range import selection_of, span_numbers, told_span
@@ -140,19 +141,26 @@ class Search:
 
     def _cursor_at(self, entry: Entry, line: LineNumber, place: tuple[int, int] = FIRST_PLACE) -> Cursor:
         """Return the cursor behind a line of a file; one that has vanished is never its own successor."""
+        span = span_numbers(self._selection)
         try:
-            status = self._root.stat(key_path(entry.key))
-        except LinedexError:
-            return Cursor(entry.key, line, place, -1, 0, span_numbers(self._selection))
-        return Cursor(entry.key, line, place, status.st_ino, status.st_size, span_numbers(self._selection))
+            with self._root.opened(key_path(entry.key)) as descriptor:
+                status = os.fstat(descriptor)
+                mark = mark_of(status.st_size, lambda offset, size: os.pread(descriptor, size, offset))
+        except (LinedexError, OSError):
+            return Cursor(entry.key, line, place, -1, 0, span=span)
+        return Cursor(entry.key, line, place, status.st_ino, status.st_size, mark, span)
 
     def _resumed(self, entry: Entry) -> tuple[LineNumber, tuple[int, int]]:
         """Return the line of `entry` behind which this page begins, and where to go on reading it."""
         cursor = self._cursor
         if cursor is None or cursor.key != entry.key:
             return LineNumber(0), FIRST_PLACE
-        now = self._cursor_at(entry, LineNumber(0))
-        cursor.check(now.inode, now.size)
+        try:
+            with self._root.opened(key_path(entry.key)) as descriptor:
+                now = os.fstat(descriptor)
+                cursor.check(now.st_ino, now.st_size, lambda offset, size: os.pread(descriptor, size, offset))
+        except OSError:
+            cursor.check(-1, 0, lambda _, __: b"")
         return cursor.line, cursor.place
 
     def _collect_hits(self, entries: Iterator[Entry], page: _Page) -> None:

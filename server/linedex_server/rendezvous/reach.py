@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import struct
 import time
 from dataclasses import dataclass, replace
 from io import BufferedReader
@@ -22,6 +23,8 @@ from linedex_server.rendezvous.private import demand_private
 if TYPE_CHECKING:
     from linedex_server.rendezvous.launch import Launch
 
+_CREDENTIALS = struct.Struct("3i")
+"""What Linux tells of a peer: its process, user and group."""
 REACH_SECONDS = 15.0
 """More than a starter waits for a daemon that ends."""
 
@@ -91,6 +94,24 @@ def reach(state_dir: Path, hello: Hello, *, starting: bool = True, seconds: floa
         pause = min(pause * 1.5, 0.02)
 
 
+def peer(connection: socket.socket) -> int:
+    """Return the process that listens at the other end, 0 where the system does not say."""
+    wanted = getattr(socket, "SO_PEERCRED", None)
+    if wanted is None or connection.family != socket.AF_UNIX:
+        return 0
+    return int(_CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, wanted, _CREDENTIALS.size))[0])
+
+
+def silent(process: int, seconds: float) -> NoDaemon:
+    """Return the error to raise for a daemon that is there and says nothing for so long."""
+    named = f"the daemon (process {process})" if process else "the daemon"
+    number = process or "PID"
+    return NoDaemon(
+        f"{named} has not answered for {seconds:.0f} s: it is stopped, or hangs",
+        f"`kill -CONT {number}` lets it go on if it was stopped; `kill -9 {number}` ends it, and another is started.",
+    )
+
+
 def _greeted(address: Address, hello: Hello, seconds: float) -> Link | None:
     """Return the session if somebody is there and answers; one that dies meanwhile counts as nobody."""
     try:
@@ -105,6 +126,12 @@ def _greeted(address: Address, hello: Hello, seconds: float) -> Link | None:
         connection.sendall(replace(hello, secret=address.secret).line())
         line = received.readline()
         welcome = Welcome.of(line) if line.endswith(b"\n") else None
+    except TimeoutError:
+        # a process that was stopped, or hangs: it holds the election's lock, so another could not serve either
+        process = peer(connection)
+        received.close()
+        connection.close()
+        raise silent(process, seconds) from None
     except (OSError, ValueError):
         welcome = None
     if welcome is None:

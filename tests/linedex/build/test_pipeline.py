@@ -15,7 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linedex.answers import Phase, SearchRequest
+from linedex.build import text_phase
 from linedex.build.contents import contents
+from linedex.build.ranges import RangeRead, ReadRange
 from linedex.errors import IndexBusy
 from linedex.index import Index
 from linedex.limits import Limits
@@ -92,6 +94,34 @@ def test_worker_processes_store_what_the_calling_thread_would(tmp_path: Path) ->
         with Index(root, tmp_path / str(workers) / "index.db", limits) as index:
             index.build()
     assert contents(tmp_path / "0" / "index.db") == contents(tmp_path / "2" / "index.db")
+
+
+def test_a_large_file_that_cannot_be_read_leaves_those_around_it_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    for name in "abc":
+        (root / name).write_bytes(b"".join(b"line %d of %s\n" % (at, name.encode()) for at in range(60)))
+    read = text_phase.read_range
+
+    def shortened(job: ReadRange) -> RangeRead:
+        if job.path == b"b" and job.start > 300:
+            os.truncate(root / "b", 200)
+        return read(job)
+
+    monkeypatch.setattr(text_phase, "read_range", shortened)
+    with Index(root, tmp_path / "index.db", limits=TINY) as index:
+        index.build()
+        assert not index.check()
+    monkeypatch.undo()
+    with (
+        Index(root, tmp_path / "index.db", limits=TINY) as index,
+        Index(root, tmp_path / "fresh.db", limits=TINY) as fresh,
+    ):
+        index.build()
+        fresh.build()
+    assert contents(tmp_path / "index.db") == contents(tmp_path / "fresh.db")
 
 
 def test_indexed_and_skipped_are_all_that_was_seen(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -154,3 +156,166 @@ def test_in_a_read_only_state_folder_files_are_read_and_the_state_says_why(tmp_p
                 index.build()
             remount("rw")
             until(lambda: found(index) == expected(root) and indexed(index), "it recovers")
+
+
+# the disk: flushes that fail, reads that end early, bytes that are others
+
+FAILING = """
+import sys
+from pathlib import Path
+import apsw
+
+class File(apsw.VFSFile):
+    def xSync(self, flags):
+        if "sync" in failing:
+            error = apsw.IOError("a flush that fails")
+            error.extendedresult = apsw.SQLITE_IOERR_FSYNC
+            raise error
+        return super().xSync(flags)
+    def xRead(self, amount, offset):
+        read = super().xRead(amount, offset)
+        return read[: len(read) // 2] if "read" in failing and amount == 8192 else read
+
+class Disk(apsw.VFS):
+    def __init__(self):
+        super().__init__("failing", base=plain, makedefault=True)
+    def xOpen(self, name, flags):
+        return File(plain, name, flags)
+
+failing = set()
+plain = apsw.vfs_names()[0]
+disk = Disk()
+from linedex.errors import NotWritten
+from linedex.index import Index
+from linedex.limits import Limits
+sys.path.insert(0, sys.argv[3])
+from tests.linedex.build.plain_search import expected, fill, found
+root = Path(sys.argv[1])
+with Index(root, Path(sys.argv[2]), Limits(workers=0, index_symbols=False)) as index:
+    index.build()
+    for fault in ("sync", "read"):
+        fill(root, 40, beginning=100 if fault == "sync" else 200)
+        failing.add(fault)
+        try:
+            index.build()
+            print("built")
+        except NotWritten as refusal:
+            print(refusal)
+        assert found(index) == expected(root)
+        failing.clear()
+        assert found(index) == expected(root)
+        index.build()
+        assert index.check() == (), index.check()
+        assert found(index) == expected(root)
+"""
+
+
+def test_flushes_that_fail_and_reads_that_end_early_cost_no_answer(tmp_path: Path) -> None:
+    fill(tmp_path / "root", 60)
+    top = str(Path(__file__).parents[3])
+    command = [sys.executable, "-c", FAILING, str(tmp_path / "root"), str(tmp_path / "index.db"), top]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith("The index cannot be written: ")
+
+
+def test_random_damage_of_a_sidecar_ends_nothing_and_answers_are_right_where_check_finds_none(tmp_path: Path) -> None:
+    root, sidecar = tmp_path / "root", tmp_path / "state" / "index.db"
+    fill(root, 40)
+    with Index(root, sidecar, INLINE) as index:
+        index.build()
+    whole = sidecar.read_bytes()
+    for seed in range(25):
+        drawn = random.Random(seed)
+        damaged = bytearray(whole)
+        for _ in range(drawn.choice([20, 400, 4_000])):
+            damaged[drawn.randrange(len(damaged))] = drawn.randrange(256)
+        shutil.rmtree(sidecar.parent)
+        sidecar.parent.mkdir()
+        sidecar.write_bytes(damaged)
+        for read_only in (True, False):
+            with Index(root, sidecar, INLINE, read_only=read_only) as index:
+                index.status()
+                wrong = index.check()
+                if not wrong:
+                    assert found(index) == expected(root)
+                if not read_only:
+                    index.build()
+
+
+# other processes, and what a process may have of the system
+
+WRITER = """
+import sys
+from pathlib import Path
+from linedex.index import Index
+from linedex.limits import Limits
+index = Index(Path(sys.argv[1]), Path(sys.argv[2]), Limits(workers=0, index_symbols=False))
+with index._keeper._sidecar.transaction() as db:
+    db.execute("UPDATE files SET state = state")
+    print("within", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_beside_a_process_that_was_stopped_while_it_wrote_others_answer_and_take_over_when_it_ends(
+    tmp_path: Path,
+) -> None:
+    root, sidecar = tmp_path / "root", tmp_path / "index.db"
+    fill(root)
+    with Index(root, sidecar, INLINE) as index:
+        index.build()
+    command = [sys.executable, "-c", WRITER, str(root), str(sidecar)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == b"within\n"
+        writer.send_signal(signal.SIGSTOP)
+        with Index(root, sidecar, INLINE) as index:
+            index.start()
+            assert found(index) == expected(root)
+            (root / "0001.txt").write_text("needle\n")
+            assert found(index) == expected(root)
+            writer.kill()
+            writer.wait()
+            until(lambda: found(index) == expected(root) and indexed(index), "it takes over")
+
+
+STARVED = """
+import os, resource, sys
+from pathlib import Path
+from linedex.errors import LinedexError
+from linedex.index import Index
+from linedex.limits import Limits
+sys.path.insert(0, sys.argv[3])
+from tests.linedex.build.plain_search import expected, fill, found, indexed, until
+root = Path(sys.argv[1])
+with Index(root, Path(sys.argv[2]), Limits(workers=0, index_symbols=False)) as index:
+    index.build()
+    (root / "0001.txt").write_text("needle\\n")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, 4096))
+    try:
+        index.read(b"0001.txt")
+    except LinedexError as refusal:
+        print(refusal, refusal.hint)
+    try:
+        found(index)
+    except AssertionError as incomplete:
+        print("partial" in str(incomplete))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+    assert found(index) == expected(root)
+    index.start()
+    until(lambda: indexed(index), "it is indexed")
+    assert found(index) == expected(root)
+"""
+
+
+def test_without_descriptors_no_answer_claims_to_be_whole(tmp_path: Path) -> None:
+    fill(tmp_path / "root", 20)
+    top = str(Path(__file__).parents[3])
+    command = [sys.executable, "-c", STARVED, str(tmp_path / "root"), str(tmp_path / "index.db"), top]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    refusal, partial = ran.stdout.splitlines()
+    assert "Too many open files" in refusal
+    assert "raise the limit of open files" in refusal
+    assert partial == "True"

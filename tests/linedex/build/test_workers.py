@@ -73,7 +73,7 @@ def test_a_bad_item_costs_only_itself(pool: Pool[Any, Any], bad: str, kind: Fail
     assert outcomes == {number: number for number in range(1, 7)}
 
 
-@pytest.mark.parametrize("bad", ["hang", "stuck"])
+@pytest.mark.parametrize("bad", ["hang", "stuck", "stopped"])
 def test_a_hang_is_killed_and_costs_only_itself(bad: str) -> None:
     with Pool[Any, Any]("worker_tasks:act", workers=1, item_seconds=0.3) as pool:
         outcomes = dict(pool.run([[1, bad, 2], [3, bad + "er", 4]]))

@@ -18,6 +18,8 @@ def act(item: Any) -> Any:
     if item == "hang":
         while True:
             time.sleep(60)
+    if item == "stopped":
+        os.kill(os.getpid(), signal.SIGSTOP)
     if item == "stuck":  # stuck in native code with the interpreter's lock held: no Python thread can run
         ctypes.PyDLL(None).pause()
     if isinstance(item, tuple) and item[0] == "stuck":
