@@ -46,6 +46,11 @@ class Cursor:
     mark: int = 0
     span: tuple[int, ...] = ()
 
+    @property
+    def begun(self) -> bool:
+        """Whether anything of the file was looked at."""
+        return self.line > 0 or self.place[0] > 0
+
     def check(self, inode: int, size: int, read: Reader) -> None:
         """Raise unless the file is the one the cursor was made in, perhaps grown.
 
@@ -60,8 +65,7 @@ class Cursor:
         Raises:
             BadCursor: it is another file, or does not begin with what it held.
         """
-        begun = self.line > 0 or self.place[0] > 0
-        cut = begun and (size < self.size or (self.mark != 0 and mark_of(self.size, read) != self.mark))
+        cut = self.begun and (size < self.size or (self.mark != 0 and mark_of(self.size, read) != self.mark))
         if cut or inode != self.inode:
             raise BadCursor("The file this cursor points into was rotated or rewritten.", _AGAIN)
 

@@ -26,7 +26,7 @@ from linedex.answers import (
     SearchRequest,
 )
 from linedex.content.grams import FILE_GRAMS
-from linedex.errors import BadArgument, LinedexError
+from linedex.errors import BadArgument, BadCursor, LinedexError
 from linedex.files.roots import Root
 from linedex.limits import Limits
 from linedex.model import FileId, LineNumber
@@ -159,8 +159,12 @@ class Search:
             with self._root.opened(key_path(entry.key)) as descriptor:
                 now = os.fstat(descriptor)
                 cursor.check(now.st_ino, now.st_size, lambda offset, size: os.pread(descriptor, size, offset))
-        except OSError:
-            cursor.check(-1, 0, lambda _, __: b"")
+        except BadCursor:
+            raise
+        except (LinedexError, OSError):
+            # of one that was not begun the page says why it is left out
+            if cursor.begun:
+                cursor.check(-1, 0, lambda _, __: b"")
         return cursor.line, cursor.place
 
     def _collect_hits(self, entries: Iterator[Entry], page: _Page) -> None:

@@ -353,3 +353,14 @@ def test_symbols_around_hits_are_named(tmp_path: Path) -> None:
     with build(tmp_path, Limits(workers=0)) as index:
         (found,) = index.search(SearchRequest("needle", breadcrumbs=True)).files
         assert [hit.breadcrumb for hit in found.hits] == ["Cart.total", ""]
+
+
+def test_a_page_goes_on_past_a_file_that_is_gone_before_it_was_begun(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    for name in ("a.log", "b.log", "c.log"):
+        (root / name).write_text("hit\n")
+    with Index(root, tmp_path / "index.db") as index:
+        cursor = index.search(SearchRequest("hit", max_hits=1)).cursor
+        (root / "b.log").unlink()
+        assert lines_of(index.search(SearchRequest("hit", cursor=cursor))) == [(b"c.log", 1)]
