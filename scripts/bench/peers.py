@@ -69,7 +69,11 @@ def run(options: argparse.Namespace) -> Run:
         plain_environment(folder)
         bench = Bench(peers, folder, options.memory, options.runs, options.slow, options.patience)
         held = [*measures(bench, options)]
-        return Run(f"{datetime.now(UTC):%Y-%m-%d}", machine(), held, peers.absent)
+        how = (
+            f"Medians of {options.runs} tries in turn (indexes {options.index_runs}, symbols {options.symbol_runs}, "
+            f"starts {options.starts}); of one where a try takes over {options.slow:g} s."
+        )
+        return Run(f"{datetime.now(UTC):%Y-%m-%d}", machine(), held, peers.absent, how)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

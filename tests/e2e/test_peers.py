@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -60,38 +61,49 @@ def kept(path: Path, **ratios: list[float]) -> Path:
     return path
 
 
-def compare(now: Path, then: Path) -> tuple[int, str]:
-    called = subprocess.run(
-        [sys.executable, BENCH / "peers.py", "--given", now, "--against", then, "--worse", "0.25"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert called.stderr == ""
-    return called.returncode, called.stdout
+@pytest.fixture
+def compare(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path, Path], str]:
+    """Return what names the differences of two kept runs, where a quarter is borne."""
+    monkeypatch.syspath_prepend(str(BENCH))
+    from beside.report import compared, loaded  # type: ignore[import-not-found]
+
+    return lambda now, then: str(compared(loaded(now), loaded(then), 0.25))
 
 
-def test_a_ratio_that_got_worse_is_named_and_fails_and_noise_or_gains_do_not(tmp_path: Path) -> None:
+def test_a_ratio_that_got_worse_is_named_and_noise_and_gains_are_not(
+    tmp_path: Path, compare: Callable[[Path, Path], str]
+) -> None:
     then = kept(
         tmp_path / "then", slower=[2.0, 2.1, 1.9], noisy=[2.0] * 3, near=[2.0] * 3, faster=[2.0] * 3, gone=[1.0]
     )
     now = kept(
         tmp_path / "now", slower=[2.6, 2.7, 2.5], noisy=[1.9, 4.0, 4.0], near=[2.4] * 3, faster=[1.0] * 3, new=[9.0]
     )
-    status, out = compare(now, then)
-    assert "4 of 5 ratios stand in both; worse by more than 25%: 1." in out
-    assert [line for line in out.splitlines() if line.startswith("- ")] == [
-        "- slower (a tree), linedex MCP to grep 1: 2.6, was 2"
+    head, _, *named = compare(now, then).splitlines()
+    assert head.endswith(" 4 of 5 ratios stand in both; worse by more than 25%: 1.")
+    assert named == ["- slower (a tree), linedex MCP to grep 1: 2.6, was 2"]
+
+
+def test_a_measure_that_fails_now_counts_as_worse(tmp_path: Path, compare: Callable[[Path, Path], str]) -> None:
+    then = kept(tmp_path / "then", rare=[2.0])
+    now = kept(tmp_path / "now", rare=[2.0])
+    figures = json.loads(now.read_text())
+    del figures["measures"][0]["amounts"]["linedex MCP"]
+    figures["measures"][0]["failed"] = {"linedex MCP": "ended after 900 s"}
+    now.write_text(json.dumps(figures))
+    assert compare(now, then).splitlines()[-1] == "- rare (a tree), linedex MCP failed: ended after 900 s"
+
+
+def test_the_status_tells_whether_something_got_worse_and_the_table_is_shown(tmp_path: Path) -> None:
+    then, now = kept(tmp_path / "then", rare=[0.25]), kept(tmp_path / "now", rare=[0.5])
+    called = [
+        subprocess.run(
+            [sys.executable, BENCH / "peers.py", "--given", run, "--against", then], capture_output=True, check=False
+        )
+        for run in (then, now)
     ]
-    assert status == 1
-
-
-def test_a_run_equal_to_the_kept_one_passes_and_its_table_is_shown(tmp_path: Path) -> None:
-    run = kept(tmp_path / "run", rare=[0.25])
-    status, out = compare(run, run)
-    assert "| rare | a tree | 250 ms |  | grep 1 1.0 s (0.25, -) |" in out
-    assert "worse by more than 25%: none." in out
-    assert status == 0
+    assert [ran.returncode for ran in called] == [0, 1]
+    assert b"| rare | a tree | 500 ms |  | grep 1 1.0 s (0.5, -) |" in called[1].stdout
 
 
 @pytest.mark.long
@@ -111,7 +123,7 @@ def test_a_run_over_a_few_small_files_measures_every_part_beside_what_is_here(tm
     ran = subprocess.run(
         [*command, *quick], capture_output=True, text=True, check=False, env={**os.environ, "LINEDEX_LOG_LEVEL": "loud"}
     )
-    assert ran.returncode == 0, ran.stderr
+    assert ran.returncode == 0, ran.stderr[-2000:]
     measures = {measure["name"].split(":")[0]: measure for measure in json.loads(figures.read_text())["measures"]}
     assert measures.keys() >= {
         "start, daemon up",

@@ -159,9 +159,13 @@ class Bench:
     def peak(self, command: Sequence[str | Path], **environ: str) -> Outcome:
         """Return the most memory in bytes that the processes of a command held; a short command runs several times."""
         mark = uuid.uuid4().hex
-        took, _ = self.ran(command, **environ)
-        again = max(1, min(20, int(1 / took)))  # one that ends within milliseconds may end between two samples
-        return peak_of(mark, lambda: [self.ran(command, **environ, **{MARK: mark}) for _ in range(again)])
+
+        def call() -> None:
+            until = time.perf_counter() + 1  # one that ends within milliseconds may end between two samples
+            while self.ran(command, **environ, **{MARK: mark}) and time.perf_counter() < until:
+                pass
+
+        return peak_of(mark, call)
 
 
 def weighed(name: str, on: str, contenders: Mapping[str, Contender]) -> Measure:
@@ -203,9 +207,10 @@ def bearing(mark: str) -> Iterator[int]:
 def peak_of(mark: str, call: Callable[[], object]) -> Outcome:
     """Return the most memory in bytes that marked processes held while `call` ran: proportional set sizes, summed."""
     done = threading.Event()
-    samples = [0]
+    samples = []
 
     def sample() -> None:
+        samples.append(sum(map(resident, bearing(mark))))
         while not done.wait(0.001):
             samples.append(sum(map(resident, bearing(mark))))
 
@@ -216,6 +221,7 @@ def peak_of(mark: str, call: Callable[[], object]) -> Outcome:
     finally:
         done.set()
         sampler.join()
+    sample()  # of a server that answered between two samples
     if not max(samples):
         raise Failed("ended too soon to be weighed")
     return Outcome(max(samples))

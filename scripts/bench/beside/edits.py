@@ -31,7 +31,7 @@ class Edits:
         self._bench, self._log = bench, log
         size = log.stat().st_size
         self._on = (
-            f"copies of a log of {size / 1e9:.3g} GB" if size >= 1e9 else f"copies of a log of {size / 1e6:.0f} MB"
+            f"copies of a log of {size / 1e9:.3g} GB" if size >= 1e9 else f"copies of a log of {size / 1e6:.3g} MB"
         )
         self._folder = bench.folder / f"edit-{size}"
         self._state = bench.folder / f"edit-{size}-state"

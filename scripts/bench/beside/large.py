@@ -49,7 +49,7 @@ class Log:
     def __init__(self, bench: Bench, log: Path, most: int) -> None:
         self._bench = bench
         size = log.stat().st_size
-        self._on = f"log of {size / 1e9:.3g} GB" if size >= 1e9 else f"log of {size / 1e6:.0f} MB"
+        self._on = f"log of {size / 1e9:.3g} GB" if size >= 1e9 else f"log of {size / 1e6:.3g} MB"
         self._large = size > most
         self._folder = bench.folder / f"log-{size}"
         self._folder.mkdir()

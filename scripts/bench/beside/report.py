@@ -10,6 +10,13 @@ from pathlib import Path
 
 from beside.contest import OURS, Measure
 
+_NOTES = """\
+Each peer's figure is followed by two ratios, of linedex over MCP to it and of linedex at the terminal to it: under 1
+linedex took less. Over MCP a search answers with its first page, and with the number of all hits where it knows it; at
+the terminal, and from the peers, come all hits. lnav and largefile read a log anew each time. Edits of linedex are
+flushed to disk, the others' are not. Where programs tell different numbers, a row ends with them.
+"""
+
 Key = tuple[str, str, str, str]
 """One ratio: measure, of which files, which of ours, which peer in which version."""
 
@@ -22,12 +29,14 @@ class Run:
         date: its day, as 2026-01-31.
         machine: in a line.
         absent: the peers that were not there, and what installs them.
+        how: how often everybody tried, in a sentence.
     """
 
     date: str
     machine: str
     measures: Sequence[Measure]
     absent: Mapping[str, str] = field(default_factory=dict)
+    how: str = ""
 
     def ratios(self) -> dict[Key, list[float]]:
         """Return every ratio of ours to a peer's, run by run; more is worse."""
@@ -60,9 +69,7 @@ def last_kept(folder: Path) -> Path | None:
 def table(run: Run) -> str:
     """Return all measures as one table in Markdown, with the peers that are absent below it."""
     rows = [
-        "Each peer's figure is followed by ratios: linedex over MCP to it, then linedex at the terminal to it; under 1",
-        "linedex took less.",
-        "",
+        f"{run.how}\n{_NOTES}\n".lstrip(),
         "| measure | of | linedex MCP | linedex CLI | peers |",
         "|---|---|---|---|---|",
         *map(_row, run.measures),
@@ -102,7 +109,7 @@ def shown(amount: float, unit: str) -> str:
 
 
 def worse(now: Run, then: Run, share: float) -> Iterator[str]:
-    """Yield what got worse: each ratio that is higher than then by more than a share.
+    """Yield what got worse: each ratio that is higher than then by more than a share, and what fails now.
 
     A machine that is busy with other things disturbs one pair of tries or another, so it counts only if not even the
     best pair of now is as good as the median of then.
@@ -120,6 +127,11 @@ def worse(now: Run, then: Run, share: float) -> Iterator[str]:
         if median > was * (1 + share) and min(ratios) > was:
             name, on, ours, peer = key
             yield f"{name} ({on}), {ours} to {peer}: {median:.3g}, was {was:.3g}"
+    could = {key[:3] for key in before}
+    for measure in now.measures:
+        for ours in OURS:
+            if ours in measure.failed and (measure.name, measure.on, ours) in could:
+                yield f"{measure.name} ({measure.on}), {ours} failed: {measure.failed[ours]}"
 
 
 def compared(now: Run, then: Run, share: float) -> str:
