@@ -102,7 +102,7 @@ def log_timeline(
         level=request.level,
     )
     scope = scope_of(look, asked)
-    selection = selection_of(root, look, scope, asked, limits) or Selection()
+    selection = selection_of(root, look, scope, asked, limits, db=db) or Selection()
     counts = _Counts(skipped=dict(scope.skipped), notes=list(look.problems))
     entries = scope.entries(np.ones(len(scope.indexed), np.bool_))
     if request.pattern:
