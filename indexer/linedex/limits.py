@@ -45,7 +45,7 @@ class Limits:
     seek_spacing: int = 1 << 20
     """Bytes of text from one seek point of a gzip file to the next."""
     frame_bytes: int = 8 << 20
-    """A Zstandard file with a frame of more text cannot be read from the middle, and has a seekable copy."""
+    """A Zstandard frame or xz block of more text is not worth beginning at: its file has a seekable copy."""
     shadow_bytes: int = 2 << 30
     """What the seekable copies of one index may take; 0 for none."""
     decoded_bytes: int = 64 << 30

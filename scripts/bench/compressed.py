@@ -1,9 +1,9 @@
 """Measure compressed logs: what indexing costs, how soon a line or an id is found, and how much memory that takes.
 
-    python scripts/bench/compressed.py [SIZE_MB] [--kinds plain,gz,zst,zst-frames,xz] [--folder DIR]
+    python scripts/bench/compressed.py [SIZE_MB] [--kinds plain,gz,zst,zst-frames,xz,xz-blocks] [--folder DIR]
 
 Each kind is one log of so many MB of text, compressed by the codec's own program's settings, and indexed by two worker
-processes. Every read is compared with the text.
+processes. Every read is compared with the text. Blocks of xz are made by its own program, which must be there.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import os
 import random
 import resource
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -35,6 +36,7 @@ from linedex.answers import SearchRequest
 from linedex.files import fingerprint
 from linedex.index import Index
 from linedex.limits import DEFAULT_LIMITS
+from linedex.log_answers import TimelineRequest
 from linedex.model import RelPath
 from linedex.query.decoded import decoded_text
 from linedex.store import files as file_rows
@@ -79,6 +81,12 @@ def pack_xz(plain: Path, packed: Path) -> None:
             out.write(piece)
 
 
+def pack_xz_blocks(plain: Path, packed: Path) -> None:
+    """Compress as `xz -0` does, into blocks of four mebibytes."""
+    with packed.open("wb") as out:
+        subprocess.run(["xz", "-0", "--block-size=4MiB", "--keep", "--stdout", str(plain)], stdout=out, check=True)
+
+
 def keep_plain(plain: Path, packed: Path) -> None:
     """Compress nothing, to compare with."""
     shutil.copyfile(plain, packed)
@@ -90,6 +98,7 @@ KINDS: dict[str, tuple[str, Callable[[Path, Path], None]]] = {
     "zst": ("app.log.zst", pack_zst),
     "zst-frames": ("app.log.zst", pack_zst_frames),
     "xz": ("app.log.xz", pack_xz),
+    "xz-blocks": ("app.log.xz", pack_xz_blocks),
 }
 
 
@@ -179,6 +188,9 @@ def measure(name: str, plain: Path, base: Path) -> None:
             one = [timed(lambda: index.search(SearchRequest(line, max_hits=10))) for _ in range(20)]
             none = [timed(lambda: index.search(SearchRequest("0f3c9a7e55d1", max_hits=10))) for _ in range(20)]
             print(f"  a whole line found: {milliseconds(one)}; 12 absent hex digits: {milliseconds(none)}")
+            counts = [timed(lambda: index.timeline(TimelineRequest())) for _ in range(20)]
+            recent = [timed(lambda: index.search(SearchRequest("e", since="-1s", max_hits=10))) for _ in range(20)]
+            print(f"  timeline: {milliseconds(counts)}; ten hits of the last second: {milliseconds(recent)}")
         if name != "plain":
             measure_reads(packed, sidecar, plain, packed.parent)
 
