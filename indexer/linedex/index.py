@@ -227,9 +227,12 @@ class Index:
         return found
 
     @contextmanager
-    def _source(self, path: RelPath) -> Iterator[Source]:
+    def _source(self, path: RelPath, *, glance: bool = False) -> Iterator[Source]:
         catalogue = self._keeper.catalogue()
-        with self._keeper.reading(catalogue) as db, opened(self._root, path, catalogue, db, self._limits) as source:
+        with (
+            self._keeper.reading(catalogue) as db,
+            opened(self._root, path, catalogue, db, self._limits, glance=glance) as source,
+        ):
             if source.place < 0 and source.size > self._limits.large_file:
                 self._look(path)
             yield source
@@ -294,17 +297,17 @@ class Index:
 
     def read(self, path: RelPath, first: int = 1, count: int = 100) -> ReadAnswer:
         """Return `count` lines of a file from line `first` on; see `query.read.read`."""
-        with self._source(path) as source:
+        with self._source(path, glance=True) as source:
             return read.read(source, first, count)
 
     def head(self, path: RelPath, count: int = 100) -> ReadAnswer:
         """Return the first `count` lines of a file."""
-        with self._source(path) as source:
+        with self._source(path, glance=True) as source:
             return read.head(source, count)
 
     def tail(self, path: RelPath, count: int = 100) -> ReadAnswer:
         """Return the last `count` lines of a file, and a cursor for `read_on` that passes on to what is appended."""
-        with self._source(path) as source:
+        with self._source(path, glance=True) as source:
             return source.steadily(lambda: following.tail(source, count))
 
     def count_lines(self, path: RelPath) -> LineCount:
@@ -348,7 +351,7 @@ class Index:
         """Return what a person wants to know of a file before reading it."""
 
         def told(db: apsw.Connection | None) -> Overview:
-            with self._source(path) as source:
+            with self._source(path, glance=True) as source:
                 return overview.overview(source, self._parse, db)
 
         return self._keeper.answered(told)

@@ -101,6 +101,30 @@ def detect(read: Read, size: int) -> TextFormat:
     return TextFormat(legacy, 0, ends.style, ends.final) if legacy else BINARY
 
 
+def glance(read: Read, size: int) -> TextFormat:
+    """Return the format of a file as its head, its end and places between tell, for a first look at a very large one.
+
+    Text of another encoding, or other line ends, that stand in none of these places are not noticed.
+
+    Args:
+        read: as for `detect`.
+        size: length of the file in bytes.
+    """
+    if size <= 4 * _PIECES * _PIECE:
+        return detect(read, size)
+    head = read(0, _HEAD)
+    if head.startswith(_HOLE):
+        return detect(read, size)
+    found = detect(lambda offset, count: head[offset : offset + count], len(head))
+    begin = size - _HEAD - (size - found.bom) % 4
+    end = read(begin, size - begin)
+    if found.encoding in _UNIT:
+        shown = end.decode(found.encoding, "replace")
+        return replace(found, final_newline=shown.endswith("\r" if found.newline is Newline.CR else "\n"))
+    text = head[: found.bom] + _sample(read, size, head[found.bom :]) + end[end.find(b"\n") + 1 :]
+    return detect(lambda offset, count: text[offset : offset + count], len(text))
+
+
 def grown(read: Read, old: TextFormat, start: int, old_size: int, size: int) -> TextFormat | None:
     """Return the format of a text file that became longer, having read the end of it; None when that does not tell.
 

@@ -61,7 +61,7 @@ def _overview(source: Source, parse: Parse, db: apsw.Connection | None) -> Overv
         long_lines=measures.lengths.long_lines,
         longest_line=measures.lengths.longest,
         log=log,
-        approximate=measures.approximate,
+        approximate=(*measures.approximate, *(["encoding"] if source.glanced else [])),
     )
 
 

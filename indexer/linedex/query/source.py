@@ -21,7 +21,7 @@ import apsw
 
 from linedex.content import languages
 from linedex.content.folding import utf8_text
-from linedex.content.lines import LineEnds, LineIndex
+from linedex.content.lines import LineEnds, LineIndex, Reader
 from linedex.errors import BinaryFile, ChangedWhileRead, NotCounted, Unreadable
 from linedex.files import fingerprint as fingerprints
 from linedex.files import text_format
@@ -74,6 +74,7 @@ class Source:
         fingerprint: of the state that is being answered from.
         format: how its bytes spell text.
         language: its language, "" when unknown.
+        glanced: whether its format is told from places of it, and text of another encoding may stand elsewhere.
         place: its place in the catalogue if the index knows exactly this state of it, else -1.
     """
 
@@ -85,10 +86,19 @@ class Source:
     place: int
 
     def __init__(
-        self, descriptor: int, path: RelPath, catalogue: Catalogue, db: apsw.Connection | None, limits: Limits
+        self,
+        descriptor: int,
+        path: RelPath,
+        catalogue: Catalogue,
+        db: apsw.Connection | None,
+        limits: Limits,
+        *,
+        glance: bool = False,
     ) -> None:
         """Look at the file behind `descriptor`, which stays the caller's to close; see `opened`."""
         self.path = path
+        self._glance = glance
+        self.glanced = False
         self._text: DecodedText | None = None
         self.limits = limits
         self._descriptor = descriptor
@@ -187,16 +197,21 @@ class Source:
         return self.stored(lambda db, file: indexed_part(db, file, self.fingerprint, self.read))
 
     def _spelling(self) -> _Spelling:
+        self.glanced = False
         if self.place >= 0:
             stored = self._catalogue.format(self.place)
             if stored.binary or self._catalogue.facts["state"][self.place] == FileState.INDEXED:
                 return stored, self._catalogue.language(self.place)
         if self._part is not None:
             return self._part.format, self._part.language
-        return _SPELLINGS.get((self.fingerprint, self.path), self._detect, keep=self._settled)
+        detect, key = text_format.detect, (self.fingerprint, self.path, "whole")
+        if self._glance and self.size > self.limits.count_bytes and _SPELLINGS.find(key) is None:
+            detect, key = text_format.glance, (self.fingerprint, self.path, "places")
+            self.glanced = True
+        return _SPELLINGS.get(key, lambda: self._detect(detect), keep=self._settled)
 
-    def _detect(self) -> _Spelling:
-        found = text_format.detect(self.read, self.size)
+    def _detect(self, detect: Callable[[Reader, int], TextFormat]) -> _Spelling:
+        found = detect(self.read, self.size)
         if found.binary:
             return found, ""
         head = utf8_text(self.read(0, _LANGUAGE_BYTES), found)
@@ -441,7 +456,13 @@ class Source:
 
 @contextmanager
 def opened(
-    root: Root, path: RelPath, catalogue: Catalogue, db: apsw.Connection | None, limits: Limits
+    root: Root,
+    path: RelPath,
+    catalogue: Catalogue,
+    db: apsw.Connection | None,
+    limits: Limits,
+    *,
+    glance: bool = False,
 ) -> Iterator[Source]:
     """Open a file for the time of a query.
 
@@ -451,6 +472,8 @@ def opened(
         catalogue: what the index knows; facts of it are taken only when they are of the bytes that were opened.
         db: a reading connection to the sidecar of `catalogue`, or None to do without.
         limits: the bounds of reading.
+        glance: whether the encoding of a very large file may be told from places of it: to show some of its lines, but
+            not to search it.
 
     Raises:
         NotFound, NotAFile, Unreadable, OutsideRoots: as `Root.open`.
@@ -458,7 +481,7 @@ def opened(
     """
     descriptor = root.open(path)
     try:
-        source = Source(descriptor, path, catalogue, db, limits)
+        source = Source(descriptor, path, catalogue, db, limits, glance=glance)
         try:
             yield source
         finally:

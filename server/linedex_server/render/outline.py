@@ -88,7 +88,9 @@ def overview_page(
         overview.outline.language,
         ("about " if "lines" in overview.approximate else "") + counted(overview.lines, "line"),
         size(overview.size),
-        overview.format.encoding + (" with BOM" if overview.format.bom else ""),
+        overview.format.encoding
+        + (" with BOM" if overview.format.bom else "")
+        + (" as far as samples tell" if "encoding" in overview.approximate else ""),
         _NEWLINES.get(overview.format.newline, ""),
         "" if overview.format.final_newline or not overview.size else "no final newline",
     ]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from linedex.files import text_format
 from linedex.files.magic import names_binary
-from linedex.files.text_format import detect, detect_bytes
+from linedex.files.text_format import detect, detect_bytes, glance
 from linedex.model import Newline, TextFormat
 
 WIDE = ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
@@ -288,3 +288,28 @@ def test_shift_jis_that_is_thin_evidence_keeps_its_backslashes() -> None:
     found = detect_bytes(content)
     assert found.encoding == "cp932"
     assert "\\n" in content.decode(found.encoding)
+
+
+@pytest.mark.parametrize("name", sorted(TEXTS))
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", *WIDE])
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("end", ["", "last"])
+def test_a_glance_at_a_long_text_tells_what_reading_it_tells(name: str, encoding: str, newline: str, end: str) -> None:
+    lines = TEXTS[name].replace("\n", newline)
+    text = (lines * (900_000 // len(lines.encode())) + end).encode(encoding)
+    if encoding in MARKS and encoding != "utf-8":
+        text = MARKS[encoding] + text
+    read_bytes = 0
+
+    def read(offset: int, size: int) -> bytes:
+        nonlocal read_bytes
+        read_bytes += size
+        return text[offset : offset + size]
+
+    assert glance(read, len(text)) == detect_bytes(text)
+    assert read_bytes <= 256 << 10
+
+
+def test_a_glance_sees_other_encodings_at_the_end() -> None:
+    text = b"plain line\n" * 60_000 + "na\u00efve caf\u00e9\n".encode("cp1252") * 2_000
+    assert glance(lambda offset, size: text[offset : offset + size], len(text)).encoding == "cp1252"
