@@ -25,6 +25,7 @@ from linedex.index import Index
 from linedex.model import RelPath
 from linedex_server.config import Settings
 from linedex_server.indexes import Lease, Opening, SharedIndexes
+from linedex_server.naming import spelled
 from linedex_server.rendezvous.private import make_private, unusable
 
 LOOSE_ROOT = Path("/")
@@ -168,8 +169,7 @@ class Workspace:
         below = os.fsencode(self.base).rstrip(b"/") + b"/"
         if absolute + b"/" == below:
             return "."
-        text = display(absolute.removeprefix(below))
-        return f"./{text}" if text.startswith("~") else text  # `~` alone would be taken for the home folder
+        return spelled(absolute.removeprefix(below))
 
     @staticmethod
     def naming_below(folder: RelPath) -> Callable[[RelPath], str]:
@@ -177,14 +177,14 @@ class Workspace:
         below = folder + b"/" if folder else b""
 
         def name(path: RelPath) -> str:
-            return "." if path == folder else display(RelPath(path.removeprefix(below)))
+            return "." if path == folder else spelled(path.removeprefix(below))
 
         return name
 
     @staticmethod
     def absolute(index: Index, path: RelPath) -> str:
         """Return the absolute path of a place, as answers spell it."""
-        return display(RelPath(_joined(index, path)))
+        return spelled(_joined(index, path))
 
     @staticmethod
     def _is_folder(at: At) -> bool:

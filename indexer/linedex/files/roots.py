@@ -38,6 +38,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PIN = (os.O_PATH if sys.platform == "linux" else os.O_RDONLY) | os.O_NOFOLLOW | os.O_CLOEXEC
 _KERNEL_NAMES = sys.platform == "linux" and os.path.isdir("/proc/self/fd")
 
+_LOOKS = 100
 _NEAR_NAMES = 3
 _NEAR_LIKENESS = 60
 _LISTED_FOR_NEAR_NAMES = 10_000
@@ -312,7 +313,7 @@ class Roots:
             NotFound: it leads nowhere; the hint names what is near.
             Unreadable: the system does not let us look.
         """
-        absolute = os.path.realpath(self._spelled(path, base))
+        absolute = _free_of_links(self._spelled(path, base), path)
         place = self._place(absolute)
         if place is None:
             raise self._outside(path)
@@ -369,6 +370,16 @@ class Roots:
         return f" below {' or '.join(shown)}." if shown else "; no folder is allowed yet."
 
 
+def _free_of_links(spelled: bytes, path: str) -> bytes:
+    for _ in range(_LOOKS):
+        try:
+            return os.path.realpath(spelled)
+        except OSError:
+            # what was a link when it was looked at was none when it was read
+            continue
+    raise Unreadable(f"`{path}` cannot be followed: a link in it changes all the time.", "Try again in a moment.")
+
+
 def _demand_existence(path: str, place: Place) -> None:
     try:
         mode = os.lstat(place.absolute).st_mode
@@ -379,6 +390,17 @@ def _demand_existence(path: str, place: Place) -> None:
     if stat.S_ISLNK(mode):
         # What is still a link after all links were followed is one of a loop.
         raise NotFound(f"`{path}` is a link that leads back to itself.", "Name the file itself.")
+
+
+def _listed(root: Root, folder: bytes) -> list[str]:
+    """Return names in a folder, opened through its root: by its name it could be a link out of it by now."""
+    descriptor = root.open_folder(root.below(folder) or RelPath(b""))
+    try:
+        with os.scandir(descriptor) as entries:
+            few = islice(entries, _LISTED_FOR_NEAR_NAMES)
+            return [names.display(os.fsencode(entry.name)) for entry in few]
+    finally:
+        os.close(descriptor)
 
 
 def _near(path: str, place: Place) -> str:
@@ -392,9 +414,8 @@ def _near(path: str, place: Place) -> str:
         folder, missing = os.path.split(folder)
     shown = _spelled(path, place, folder)
     try:
-        with os.scandir(folder) as entries:
-            listed = [names.display(entry.name) for entry in islice(entries, _LISTED_FOR_NEAR_NAMES)]
-    except OSError:
+        listed = _listed(place.opener, folder)
+    except (LinedexError, OSError):
         return f"Its folder `{shown}` cannot be listed."
     near = process.extract(
         names.display(missing),

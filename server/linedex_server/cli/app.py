@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ import click
 
 from linedex.errors import LinedexError
 from linedex_server.cli.teaching import TaughtGroup
-from linedex_server.cli.terminal import complain
+from linedex_server.cli.terminal import complain, notify
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -125,7 +126,10 @@ def run(arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.ClickException as error:
-        error.show()
+        # it quotes arguments, and those that a shell made of `*` are names of files
+        said = io.StringIO()
+        error.show(said)
+        notify(*said.getvalue().removesuffix("\n").split("\n"))
         return error.exit_code
     except LinedexError as error:
         complain(error)

@@ -129,11 +129,13 @@ class _Program:
         )
         self._backtracks = backtracks(tree)
         self._re2: Any = None if self._backtracks else self._compiled()
-        self._regex: Any = (
-            backtracking.compile(to_regex(tree, multiline=self._multiline), backtracking.VERSION0)
-            if (self._backtracks or self._edges)
-            else None
-        )
+        self._regex: Any = self._backtracking() if (self._backtracks or self._edges) else None
+
+    def _backtracking(self) -> Any:
+        try:
+            return backtracking.compile(to_regex(self._tree, multiline=self._multiline), backtracking.VERSION0)
+        except RecursionError:
+            raise BadPattern("The pattern nests too deeply.", hint="Use fewer groups within groups.") from None
 
     def on(self, text: str) -> Search:
         """Return the search of `text`."""
