@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from linedex.content.dotted import dotted_hashes
 from linedex.content.folding import fold, utf8_text
 from linedex.content.grams import BLOCK_GRAM, FILE_GRAMS, MAX_BITS, Bits, column, halved, hash_grams, most_bits, scatter
 from linedex.model import TextFormat
@@ -40,7 +41,7 @@ def block_column(block: bytes, spelling: TextFormat, seen: npt.NDArray[np.bool_]
     if seen is not None:
         for part in hashes:
             scatter(part[1:], seen)
-    return column([part[0] for part in hashes], bits=BLOCK_BITS, sparse=0)[1]
+    return column([*(part[0] for part in hashes), dotted_hashes(folded)], bits=BLOCK_BITS, sparse=0)[1]
 
 
 def joined_column(old: tuple[int, Bits] | None, more: Sequence[Bits | None]) -> tuple[int, Bits]:

@@ -1,6 +1,7 @@
 """Grams and the signatures made of them: which bits a text sets, and how columns of bits become rows.
 
-A gram is `n` consecutive bytes of folded text: 3 and 4 for a file, 5 for a block of a large one. Each is hashed to one
+A gram is `n` consecutive bytes of folded text: 3 and 4 for a file, 5 for a block of a large one, which has `dotted`
+grams as well. Each is hashed to one
 bit of a column of 2**bits; a column is halved while it stays sparse, so that a short file takes a few hundred bytes. A
 query needs the same bit of many columns, so columns of equal size are stored transposed, one row a bit: BitFunnel's
 layout (Goodwin et al., SIGIR 2017).
@@ -17,10 +18,12 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from linedex.content.dotted import DOTTED_GRAM, dotted_hash
+
 Bits: TypeAlias = npt.NDArray[np.uint8]
 Hashes: TypeAlias = npt.NDArray[np.uint32]
 
-GRAM_VERSION = "4"
+GRAM_VERSION = "5"
 FILE_GRAMS = (4, 3)
 """The longer ones tell more: with trigrams alone `kthread_bind_mask` left 23 of 5,000 files of a C tree, with both one.
 The shorter ones are there for words of three letters. Together they take twice the bits."""
@@ -212,6 +215,8 @@ def row_load(rows: Bits, count: int) -> float:
 
 @lru_cache(maxsize=4096)
 def _hash_of(gram: bytes) -> int:
+    if len(gram) == DOTTED_GRAM:
+        return dotted_hash(gram)
     return int(next(hash_grams([gram], [len(gram)]))[0].flat[0])
 
 

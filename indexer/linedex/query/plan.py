@@ -16,7 +16,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from linedex.answers import SearchRequest
+from linedex.content.dotted import dotted_grams
 from linedex.content.folding import fold
+from linedex.content.grams import BLOCK_GRAM
 from linedex.query.code_points import SURROGATES, folds_alike
 from linedex.query.gram_query import ALL, NONE, GramQuery, both, bounded, either, require, spread
 from linedex.query.parser import parse, parse_request
@@ -163,7 +165,8 @@ class _Planner:
 
     def _windows(self, string: bytes) -> tuple[bytes, ...]:
         gram = self._gram
-        return spread(tuple(string[at : at + gram] for at in range(len(string) - gram + 1)), STRING_GRAMS)
+        windows = spread(tuple(string[at : at + gram] for at in range(len(string) - gram + 1)), STRING_GRAMS)
+        return windows if gram != BLOCK_GRAM else (*windows, *spread(dotted_grams(string), STRING_GRAMS))
 
     def _concat(self, infos: list[_Info]) -> _Info:
         total = _EMPTY
