@@ -32,6 +32,7 @@ from linedex.store import blocks, decodings, signatures, symbols
 from linedex.store import files as file_rows
 from linedex.store.catalogue import Catalogue, Facts
 from linedex.store.schema import rows_per_chunk
+from linedex.store.symbol_names import every_symbol
 
 _BATCH = 256
 
@@ -127,12 +128,22 @@ def _check_blocks(db: apsw.Connection, catalogue: Catalogue, limits: Limits) -> 
 
 
 def _check_symbols(db: apsw.Connection, catalogue: Catalogue) -> Iterator[str]:
+    count = named = 0
     for place in np.flatnonzero(catalogue.facts["symbol_state"] == FileState.INDEXED).tolist():
-        found = symbols.of_file(db, FileId(int(catalogue.facts["id"][place])))
+        file = FileId(int(catalogue.facts["id"][place]))
+        found = symbols.of_file(db, file)
         for at, symbol in enumerate(found):
             holder = found[symbol.parent] if 0 <= symbol.parent < at else None
             if symbol.parent >= 0 and (holder is None or holder.end_line < symbol.end_line):
                 yield f"{display(catalogue.path(place))}: {symbol.path} reaches out of the symbol around it."
+            named += hash((symbol.name, file, at))
+        count += len(found)
+    # names come in another order than files: millions of both are compared by the sums of their hashes
+    for one in every_symbol(db):
+        named -= hash(one)
+        count -= 1
+    if named or count:
+        yield f"Names do not lead to the symbols that files have ({count:+,} in files)."
 
 
 def _check_against_files(

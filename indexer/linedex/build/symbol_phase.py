@@ -30,7 +30,8 @@ from linedex.limits import Limits
 from linedex.model import FileId, FileState, Fingerprint, RelPath, TextFormat
 from linedex.store import files as file_rows
 from linedex.store.catalogue import Catalogue
-from linedex.store.symbol_writer import FileSymbols, SymbolRow, SymbolWriter, rows_of
+from linedex.store.symbol_pack import NO_SYMBOLS, PackedSymbols, packed
+from linedex.store.symbol_writer import FileSymbols, SymbolWriter
 
 _BATCH_FILES = 32
 _BATCH_BYTES = 256 << 10
@@ -54,7 +55,7 @@ class ParseFile:
 class ParsedFile:
     """The stored symbols of a file and why they are not whole; `changed` when it is not the file that was meant."""
 
-    rows: tuple[SymbolRow, ...] = ()
+    symbols: PackedSymbols = NO_SYMBOLS
     note: str = ""
     changed: bool = False
 
@@ -77,7 +78,7 @@ def parse_file(job: ParseFile) -> ParsedFile:
     finally:
         os.close(descriptor)
     extraction = extract_stored(utf8_text(data, job.format), job.language, job.limits)
-    return ParsedFile(rows_of(extraction.symbols), extraction.note)
+    return ParsedFile(packed(extraction.symbols), extraction.note)
 
 
 class SymbolPhase:
@@ -94,6 +95,7 @@ class SymbolPhase:
         waiting = (facts["state"] == FileState.INDEXED) & (facts["symbol_state"] == FileState.PENDING)
         pending = np.flatnonzero(waiting)
         if not len(pending):
+            self._settle_what_was_left()
             return catalogue
         self._site.progress.begin(Phase.SYMBOLS, len(pending), int(facts["size"][pending].sum()))
         self._catalogue = catalogue
@@ -104,11 +106,11 @@ class SymbolPhase:
         with self._pool() as pool:
             for job, outcome in pool.run(self._batches(pending.tolist())):
                 self._site.progress.advance(1, job.fingerprint.size)
-                rows, note = self._judge(job, outcome)
-                if rows is None:
+                symbols, note = self._judge(job, outcome)
+                if symbols is None:
                     continue
-                done.append((job.file, rows, note))
-                held += len(rows)
+                done.append((job.file, symbols, note))
+                held += symbols.total
                 if held >= _COMMIT_SYMBOLS or time.monotonic() - since >= self._site.limits.commit_seconds:
                     self._commit(writer, done)
                     done, held, since = [], 0, time.monotonic()
@@ -116,11 +118,20 @@ class SymbolPhase:
                     break
         self._commit(writer, done)
         self._leave_out(writer, self._off)
-        took = self._site.progress.end()
-        if not self._site.stop.is_set():
-            with self._site.sidecar.transaction() as db:
-                file_rows.set_phase(db, "symbols", took)
+        if self._site.stop.is_set():
+            self._site.progress.end()
+            return self._catalogue
+        with self._site.sidecar.transaction() as db:
+            writer.settle()
+            file_rows.set_phase(db, "symbols", self._site.progress.end())
         return self._catalogue
+
+    def _settle_what_was_left(self) -> None:
+        """Go on where a process ended after its last file and before it had settled the names."""
+        writer = SymbolWriter(self._site.sidecar.write)
+        if writer.waits():
+            with self._site.sidecar.transaction():
+                writer.settle()
 
     def _pool(self) -> Pool[ParseFile, ParsedFile] | InlinePool[ParseFile, ParsedFile]:
         if not self._site.limits.workers:
@@ -162,14 +173,14 @@ class SymbolPhase:
         if batch:
             yield batch
 
-    def _judge(self, job: ParseFile, outcome: ParsedFile | Failure) -> tuple[tuple[SymbolRow, ...] | None, str]:
-        """Return the rows and the note to store, or None when the file changed and will be read again."""
+    def _judge(self, job: ParseFile, outcome: ParsedFile | Failure) -> tuple[PackedSymbols | None, str]:
+        """Return the symbols and the note to store, or None when the file changed and will be read again."""
         failure = outcome if isinstance(outcome, Failure) else None
         self._policy.record(job.language, failure)
         if failure is not None:
-            return (), refusal(failure).note
+            return NO_SYMBOLS, refusal(failure).note
         assert not isinstance(outcome, Failure)
-        return (None, "") if outcome.changed else (outcome.rows, outcome.note)
+        return (None, "") if outcome.changed else (outcome.symbols, outcome.note)
 
     def _leave_out(self, writer: SymbolWriter, places: list[int]) -> None:
         """Store of files of a language that was switched off why they have no symbols."""
@@ -177,7 +188,11 @@ class SymbolPhase:
         self._commit(
             writer,
             [
-                (FileId(int(catalogue.facts["id"][place])), (), switched_off(catalogue.language(place)).note)
+                (
+                    FileId(int(catalogue.facts["id"][place])),
+                    NO_SYMBOLS,
+                    switched_off(catalogue.language(place)).note,
+                )
                 for place in places
             ],
         )

@@ -128,7 +128,7 @@ def _ordered(
         looked_at += len(symbols.names)
         places = _places(catalogue, symbols.files)
         kept = np.flatnonzero((places >= 0) & known[places] & _inside(db, alike, symbols))
-        places, ordinals = places[kept], symbols.places[kept]
+        places, ordinals = places[kept], symbols.ordinals[kept]
         order = np.lexsort((ordinals, places, _fits(alike, symbols.names[kept])))
         found += zip(places[order].tolist(), ordinals[order].tolist(), strict=True)
         if looked_at >= _MOST_SYMBOLS:
@@ -175,7 +175,7 @@ def _inside(db: apsw.Connection, alike: Sequence[_Name], symbols: SymbolPlaces) 
     containers = containers_of(db, list(wanted))
     for at, (name, file, ordinal) in enumerate(zip(*(column.tolist() for column in symbols), strict=True)):
         if name in wanted:
-            parts = [part.lstrip("*&") for part in _SEPARATOR.split(containers[file, ordinal].casefold())]
+            parts = [part.lstrip("*&") for part in _SEPARATOR.split(containers.get((file, ordinal), "").casefold())]
             inside[at] = parts[-len(wanted[name]) :] == wanted[name]
     return inside
 
@@ -190,11 +190,7 @@ def _names(db: apsw.Connection, typed: str) -> tuple[list[_Name], bool]:
     for wanted, containers in _readings(typed.strip()):
         folded = wanted.casefold()
         pieces = _wanted_humps(wanted)
-        candidates = dict(names_like(db, wanted))
-        initials = "".join(piece[0] for piece in pieces)
-        if len(initials) > 1 and initials != folded:
-            # where humps begin in `GTUs` is only known once they are compared
-            candidates |= names_like(db, initials)
+        candidates = dict(names_like(db, wanted, pieces))
         whole &= len(candidates) < _MOST_NAMES
         for number, name in candidates.items():
             rank = _rank(name, wanted, folded, pieces)

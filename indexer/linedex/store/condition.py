@@ -102,9 +102,7 @@ def _judged(path: Path, root: str) -> Condition:
             return Condition(State.USELESS, words)
     if stored.get("root") != root:
         return Condition(State.USELESS, f"the index belongs to {stored.get('root')}")
-    # the text search makes tables of its own for its one
-    ours = (sql for name, sql in tables.items() if not name.startswith("name_parts_"))
-    if not all(sql in TABLES for sql in ours) or len(tables) < TABLES.count("CREATE "):
+    if not all(sql in TABLES for sql in tables.values()) or len(tables) < TABLES.count("CREATE "):
         return Condition(State.USELESS, "the index is damaged (its tables are not those of its version)")
     return Condition(State.GOOD)
 

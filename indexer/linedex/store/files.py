@@ -10,6 +10,7 @@ import apsw
 import numpy as np
 
 from linedex.model import FileId, FileState, Fingerprint, Newline, SkipReason, TextFormat
+from linedex.store import symbols
 from linedex.store.age import life
 from linedex.store.catalogue import FACTS, FOLDER_FACTS, STAT_FIELDS, Catalogue, Facts, Words, is_hidden, key_path
 
@@ -225,7 +226,7 @@ def forget_content(db: apsw.Connection, files: Iterable[int]) -> None:
     db.executemany("UPDATE file_groups SET dead = dead + 1 WHERE id = (SELECT grp FROM files WHERE id = ?)", gone)
     db.executemany("UPDATE files SET grp = NULL WHERE id = ?", gone)
     db.executemany("DELETE FROM delta WHERE file = ?", gone)
-    db.executemany("DELETE FROM symbols WHERE file = ?", gone)
+    symbols.forget(db, (file for (file,) in gone))
     db.executemany(
         "DELETE FROM group_rows WHERE key IN"
         " (SELECT r.key FROM block_runs b JOIN group_rows r ON r.key >= b.grp << 20 AND r.key < (b.grp + 1) << 20"

@@ -15,6 +15,7 @@ import numpy as np
 
 from linedex.model import FileId, FileState, SkipReason
 from linedex.store import files as file_rows
+from linedex.store import symbols
 from linedex.store.catalogue import Catalogue, Facts
 from linedex.store.files import FolderRow, split_key
 
@@ -102,7 +103,7 @@ def _keep(db: apsw.Connection, catalogue: Catalogue, kept: Sequence[KeptText]) -
             continue
         row["language"] = language
         row["symbol_state"] = FileState.PENDING if one.outlined else FileState.SKIPPED
-        db.execute("DELETE FROM symbols WHERE file = ?", (one.file,))
+        symbols.forget(db, (one.file,))
         db.execute(
             "UPDATE files SET language = ?, symbol_state = ?, symbol_note = ? WHERE id = ?",
             (one.language, int(row["symbol_state"]), "" if one.outlined else SkipReason.NO_LANGUAGE, one.file),

@@ -27,14 +27,22 @@ them.
 A rewritten file gets a new column in `delta`; its old one stays in its group, where it can only cause a needless read,
 and is counted in `dead`. File ids are never an offset or an order.
 
-`symbols` holds definitions by (file, place), where place = first line << 20 | ordinal: source order and order by line
-are the same, so one key finds the last symbol that begins before a line, and the chain around it is followed by the
-parents' places, whatever the file's size (17 us). `lines` is how many lines follow the first, `line` how many of them
-come before the name. Fields, enum members and keys are not stored, nor byte offsets: the outline of one file parses
-that file anyway. Nor are signatures: the line of a name is read when it is shown, from bytes that are true now. The
-Linux tree has 4.3 million rows; 117 bytes each, names included, where a row for each index and offset took 157.
-`names` has each distinct name once, its humps if it is not all capitals (`getTheUser`, `get_the_user`: `gtu`), and
-beside it an FTS5 trigram index, without content, that finds parts of names.
+`symbol_sets` says which set of symbols is a file's, and `symbol_rows` holds each set as one blob of columns in source
+order (`store/symbol_pack.py`): lines, column, kind, parent, name, container. Fields, enum members and keys are not
+stored, nor byte offsets: the outline of one file parses that file anyway. Nor are signatures: the line of a name is
+read when it is shown, from bytes that are true now. A file whose symbols change gets a new set; numbers of sets are
+never used again. The Linux tree has 4.3 million symbols in 47,000 sets.
+
+`name_blocks` leads from names to symbols: up to 64 distinct names in their order with their humps if they are not all
+capitals (`getTheUser`, `get_the_user`: `gtu`), compressed together; the symbols of each name, 9 bytes a symbol; and
+their containers, where there are any (`store/name_blocks.py`). Blocks belong to `name_runs`, which are sorted each by
+itself; `first` is a block's first name, so that a name or the start of one is found by one look-up a run. `name_grams`
+has for (run << 20 | gram) the blocks of that run, two bytes each, whose folded names or humps have that trigram, so
+that parts of names are found by unpacking only blocks that are likely to have them (`store/name_grams.py`). Sets after
+the last one of any run are in no run yet: less than 250,000 symbols while a build goes on and less than 2,000
+afterwards, which queries unpack. What a run says of a set that is gone is ignored, and left out when runs are merged.
+The Linux tree (4.3 million symbols, 2.8 million names) takes 155 MB: 36 bytes a symbol, where a row for each symbol,
+two for each name and an index of names by FTS5 took 124.
 
 `logs` says how the lines of a large log are read (`rule` is empty for a large file that is none). `log_segments` holds
 its parts of some 256 KiB, up to 256 of them a row: least and greatest time, exact counts per (minute, level) and per
@@ -61,6 +69,7 @@ Versions
 --------
 FORMAT_VERSION: the tables changed. 1: the first. 2: `block_runs` instead of one group of blocks a row.
 3: the four tables of logs, the two of compressed files. 4: `checkpoints`. 5: `stages`.
+6: sets of symbols, and runs of names in blocks, instead of a row for each symbol and each name.
 FEATURE_VERSION: what is stored in them changed, rebuilding needed. 1: the first.
 Either of them, another folding (Unicode tables) or another gram hash makes a sidecar old. An old or damaged sidecar
 is deleted and built anew, by the one process that holds its lock; meanwhile queries scan.
@@ -71,7 +80,7 @@ from __future__ import annotations
 from linedex.content.folding import FOLDING_VERSION
 from linedex.content.grams import GRAM_VERSION
 
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 FEATURE_VERSION = 1
 APPLICATION_ID = 0x6C646578  # "ldex"
 PAGE_SIZE = 8192
@@ -134,16 +143,15 @@ CREATE TABLE log_templates(
 CREATE TABLE log_shapes(
   file INTEGER NOT NULL, hash INTEGER NOT NULL, template INTEGER NOT NULL, PRIMARY KEY(file, hash)) WITHOUT ROWID;
 
-CREATE TABLE names(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, humps TEXT NOT NULL);
-CREATE INDEX names_humps ON names(humps) WHERE humps <> '';
-CREATE VIRTUAL TABLE name_parts USING fts5(
-  name, content='', columnsize=0, detail=none, tokenize='trigram case_sensitive 0');
-CREATE TABLE symbols(
-  file INTEGER NOT NULL, place INTEGER NOT NULL, parent INTEGER, kind INTEGER NOT NULL,
-  name INTEGER NOT NULL, container TEXT NOT NULL, lines INTEGER NOT NULL, line INTEGER NOT NULL,
-  "column" INTEGER NOT NULL,
-  PRIMARY KEY(file, place)) WITHOUT ROWID;
-CREATE INDEX symbols_name ON symbols(name);
+CREATE TABLE symbol_sets(id INTEGER PRIMARY KEY, file INTEGER NOT NULL UNIQUE, symbols INTEGER NOT NULL);
+CREATE TABLE symbol_rows(id INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE name_runs(
+  id INTEGER PRIMARY KEY, last_set INTEGER NOT NULL, symbols INTEGER NOT NULL, first_block INTEGER NOT NULL);
+CREATE TABLE name_blocks(
+  id INTEGER PRIMARY KEY, run INTEGER NOT NULL, first BLOB NOT NULL, names BLOB NOT NULL, symbols BLOB NOT NULL,
+  containers BLOB NOT NULL);
+CREATE INDEX name_blocks_first ON name_blocks(run, first);
+CREATE TABLE name_grams(id INTEGER PRIMARY KEY, blocks BLOB NOT NULL);
 """
 """Everything but its versions; `files.grp` names the group that holds a file's column, NULL while it is in `delta`."""
 

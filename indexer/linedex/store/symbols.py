@@ -1,103 +1,101 @@
-"""Symbols as rows: all of a file, one by its ordinal, or the chain around a line."""
+"""Symbols of one file: all of them, one by its ordinal, or the chain around a line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
 
 import apsw
+import numpy as np
 
-from linedex.model import UNKNOWN_BYTE, Column, FileId, LineNumber, Symbol, SymbolKind
-
-KINDS: Final = tuple(SymbolKind)
-"""A kind's number in the table is its place here; inserting one in the middle is a new feature version."""
-
-ORDINAL_BITS: Final = 20
-"""Low bits of a symbol's place; the others are its first line."""
-
-_FROM: Final = (
-    'SELECT s.place, s.parent, s.kind, n.name, s.container, s.lines, s.line, s."column"'
-    " FROM symbols s JOIN names n ON n.id = s.name"
-)
-_ENCLOSING: Final = f"""
-WITH RECURSIVE up(place, parent) AS (
-  SELECT place, parent FROM (
-    SELECT place, parent FROM symbols WHERE file = :file AND place < :behind ORDER BY place DESC LIMIT 1)
-  UNION ALL SELECT s.place, s.parent FROM up JOIN symbols s ON s.file = :file AND s.place = up.parent)
-{_FROM} JOIN up ON s.file = :file AND s.place = up.place
-WHERE (s.place >> {ORDINAL_BITS}) + s.lines >= :line ORDER BY s.place
-"""
-
-
-def _behind(line: int) -> int:
-    """Return the least place of a symbol that begins after a line."""
-    return (line + 1) << ORDINAL_BITS
-
-
-def _symbols(rows: Iterable[tuple[Any, ...]]) -> list[Symbol]:
-    """Return rows as symbols; a parent is named by its place in the list, -1 when it is not in it."""
-    found: list[Symbol] = []
-    indices: dict[int | None, int] = {}
-    for place, parent, kind, name, container, lines, line, column in rows:
-        start = place >> ORDINAL_BITS
-        indices[place] = len(found)
-        found.append(
-            Symbol(
-                name,
-                KINDS[kind],
-                container,
-                indices.get(parent, -1),
-                LineNumber(start),
-                LineNumber(start + lines),
-                UNKNOWN_BYTE,
-                UNKNOWN_BYTE,
-                LineNumber(start + line),
-                Column(column),
-                UNKNOWN_BYTE,
-                "",
-            )
-        )
-    return found
+from linedex.model import UNKNOWN_BYTE, Column, FileId, LineNumber, Symbol
+from linedex.store.symbol_pack import KINDS, FileRows, unpacked_again
 
 
 def enclosing(db: apsw.Connection, file: FileId, line: LineNumber) -> list[Symbol]:
-    """Return the symbols around a line of a file, outermost first. 17 us whatever the file's size."""
-    return _symbols(db.execute(_ENCLOSING, {"file": file, "line": line, "behind": _behind(line)}))
+    """Return the symbols around a line of a file, outermost first."""
+    rows = _rows(db, file)
+    if rows is None:
+        return []
+    chain: list[int] = []
+    at = int(np.searchsorted(rows.starts, line, side="right")) - 1
+    while at >= 0:
+        chain.append(at)
+        at = int(rows.parents[at])
+    return _symbols(rows, [at for at in reversed(chain) if rows.ends[at] >= line])
 
 
 def neighbours(db: apsw.Connection, file: FileId, line: LineNumber) -> tuple[Symbol | None, Symbol | None]:
     """Return the nearest symbol that ends before `line` and the nearest that starts after it."""
-    before = _symbols(
-        db.execute(
-            f"{_FROM} WHERE s.file = ? AND s.place < ? AND (s.place >> {ORDINAL_BITS}) + s.lines < ?"
-            " ORDER BY s.place DESC LIMIT 1",
-            (file, line << ORDINAL_BITS, line),
-        )
-    )
-    after = _symbols(
-        db.execute(f"{_FROM} WHERE s.file = ? AND s.place >= ? ORDER BY s.place LIMIT 1", (file, _behind(line)))
-    )
-    return (before[0] if before else None, after[0] if after else None)
+    rows = _rows(db, file)
+    if rows is None:
+        return None, None
+    before = np.flatnonzero(rows.ends < line)[-1:]
+    after = np.flatnonzero(rows.starts > line)[:1]
+    found = [_symbols(rows, places.tolist()) for places in (before, after)]
+    return (found[0][0] if found[0] else None, found[1][0] if found[1] else None)
 
 
 def of_file(db: apsw.Connection, file: FileId) -> list[Symbol]:
     """Return the stored symbols of a file, in source order."""
-    return _symbols(db.execute(f"{_FROM} WHERE s.file = ? ORDER BY s.place", (file,)))
+    rows = _rows(db, file)
+    return [] if rows is None else _symbols(rows, range(len(rows.names)))
 
 
-def symbol_at(db: apsw.Connection, file: FileId, place: int) -> Symbol:
-    """Return the symbol at a place, which the file has."""
-    (symbol,) = _symbols(db.execute(f"{_FROM} WHERE s.file = ? AND s.place = ?", (file, place)))
-    return symbol
+def symbol_at(db: apsw.Connection, file: FileId, ordinal: int) -> Symbol:
+    """Return the symbol of a file with an ordinal, which the file has.
+
+    Raises:
+        apsw.CorruptError: it has none.
+    """
+    rows = _rows(db, file)
+    if rows is None or ordinal >= len(rows.names):
+        raise apsw.CorruptError(f"a name leads to symbol {ordinal} of file {file}, which is not there")
+    return _symbols(rows, (ordinal,))[0]
+
+
+def forget(db: apsw.Connection, files: Iterable[int]) -> None:
+    """Drop the symbols of files; names that lead to them are dropped when their run is merged."""
+    gone = [(file,) for file in files]
+    db.executemany("DELETE FROM symbol_rows WHERE id = (SELECT id FROM symbol_sets WHERE file = ?)", gone)
+    db.executemany("DELETE FROM symbol_sets WHERE file = ?", gone)
 
 
 def counts(db: apsw.Connection) -> tuple[int, dict[tuple[int, str], int]]:
     """Return how many symbols are stored, and how many files are in each (symbol state, note)."""
-    total: int = db.execute("SELECT count(*) FROM symbols").get
+    total: int = db.execute("SELECT total(symbols) FROM symbol_sets").get
     states = {
         (state, note): count
         for state, note, count in db.execute(
             "SELECT symbol_state, symbol_note, count(*) FROM files WHERE state = 1 GROUP BY 1, 2"
         )
     }
-    return total, states
+    return int(total), states
+
+
+def _rows(db: apsw.Connection, file: FileId) -> FileRows | None:
+    data: bytes | None = db.execute(
+        "SELECT data FROM symbol_rows WHERE id = (SELECT id FROM symbol_sets WHERE file = ?)", (file,)
+    ).get
+    return None if data is None else unpacked_again(data)
+
+
+def _symbols(rows: FileRows, chosen: Sequence[int]) -> list[Symbol]:
+    """Return some rows as symbols; a parent is named by its place in the list, -1 when it is not in it."""
+    indices = {ordinal: index for index, ordinal in enumerate(chosen)}
+    return [
+        Symbol(
+            rows.names[at],
+            KINDS[rows.kinds[at]],
+            rows.containers[at],
+            indices.get(int(rows.parents[at]), -1),
+            LineNumber(int(rows.starts[at])),
+            LineNumber(int(rows.ends[at])),
+            UNKNOWN_BYTE,
+            UNKNOWN_BYTE,
+            LineNumber(int(rows.lines[at])),
+            Column(int(rows.columns[at])),
+            UNKNOWN_BYTE,
+            "",
+        )
+        for at in chosen
+    ]

@@ -200,7 +200,7 @@ def test_a_name_that_makes_another_language_gives_other_symbols_and_reads_no_tex
     project.check_against_fresh()
     (project.root / "one.py").rename(file)
     assert project.read_by_a_build() == 0
-    assert project.query("SELECT count(*) FROM symbols") == [(0,)]
+    assert project.query("SELECT count(*) FROM symbol_sets") == [(0,)]
     project.check_against_fresh()
 
 

@@ -33,7 +33,8 @@ from linedex.query.source import opened
 from linedex.store import files
 from linedex.store.catalogue import Catalogue
 from linedex.store.database import Sidecar
-from linedex.store.symbol_writer import SymbolWriter, rows_of
+from linedex.store.symbol_pack import packed
+from linedex.store.symbol_writer import SymbolWriter
 
 LIMITS = Limits()
 SHOP = b"""LIMIT = 3
@@ -96,7 +97,7 @@ class Place:
             )
             catalogue = catalogue.with_facts(files.set_text(db, catalogue, [facts]))
             found = extract(data, language, LIMITS, full=False)
-            (state,) = SymbolWriter(db).put([(file, rows_of(found.symbols), found.note)])
+            (state,) = SymbolWriter(db).put([(file, packed(found.symbols), found.note)])
             catalogue.facts["symbol_state"][0] = state
         self.catalogue = catalogue
         return file
@@ -253,7 +254,7 @@ def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sidecar]:
 @given(trees())
 def test_breadcrumbs_name_the_smallest_range_around_each_line(sidecar: Sidecar, symbols: list[Symbol]) -> None:
     with sidecar.transaction() as db:
-        SymbolWriter(db).put([(FileId(1), rows_of(symbols), "")])
+        SymbolWriter(db).put([(FileId(1), packed(symbols), "")])
     lines = range(1, 42)
     wanted = {}
     for line in lines:

@@ -23,7 +23,8 @@ from linedex.query.names import find_symbol
 from linedex.store import files
 from linedex.store.catalogue import Catalogue, path_key
 from linedex.store.database import Sidecar
-from linedex.store.symbol_writer import SymbolWriter, rows_of
+from linedex.store.symbol_pack import packed
+from linedex.store.symbol_writer import SymbolWriter
 
 K = SymbolKind
 FILES: dict[str, tuple[str, tuple[tuple[str, str, SymbolKind], ...]]] = {
@@ -63,7 +64,7 @@ class Shop:
             catalogue = catalogue.with_facts(files.set_text(db, catalogue, texts))
             for name, (_, symbols) in FILES.items():
                 place = catalogue.index(name.encode())
-                rows = rows_of([symbol(at, *one) for at, one in enumerate(symbols)])
+                rows = packed([symbol(at, *one) for at, one in enumerate(symbols)])
                 (state,) = writer.put([(FileId(int(catalogue.facts["id"][place])), rows, "")])
                 catalogue.facts["symbol_state"][place] = state
         self.catalogue = catalogue
