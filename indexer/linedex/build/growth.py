@@ -192,7 +192,7 @@ class _Step:
             checkpoints.add(db, self._file, sums, limits.checkpoint_bytes, self._seen)
             stages.lower(db, self._file, resumed.start)
             if log is not None:
-                self._store_log(log, between, zip(jobs, read, strict=True))
+                self._store_log(log, spelling, between, zip(jobs, read, strict=True))
             elif not staged:
                 logs.forget(db, self._file)
             lines = _line_count(editor, bool(blocks.ended[-1]), int(blocks.line_ends[-1]))
@@ -224,12 +224,22 @@ class _Step:
         return (job, RangeRead(None, None, made)), replace(first, before=(made.left, continues))
 
     def _store_log(
-        self, log: LogPass, between: tuple[ReadRange, RangeRead] | None, read: Iterable[tuple[ReadRange, RangeRead]]
+        self,
+        log: LogPass,
+        spelling: TextFormat,
+        between: tuple[ReadRange, RangeRead] | None,
+        read: Iterable[tuple[ReadRange, RangeRead]],
     ) -> None:
+        """Store what a log has grown by; one that has taken up another format gets its parts in the second stage."""
         for job, made in [*([] if between is None else [between]), *read]:
             if not take_range(log, job, made):
                 raise Refused
-        log.save()
+        wider = log.wider(self._read, spelling, everything=False)
+        if wider is None:
+            log.save()
+        else:
+            logs.begin_again(self._site.sidecar.write, self._file, wider)
+            stages.put(self._site.sidecar.write, self._file, spelling.bom)
 
     def _read_here(self, job: ReadRange) -> RangeRead:
         data = self._read(job.start, job.end - job.start)

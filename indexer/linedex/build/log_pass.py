@@ -13,13 +13,15 @@ from typing import TypeAlias
 import apsw
 
 from linedex.build.ranges import RangeRead, ReadRange, read_range
+from linedex.content.lines import Reader
+from linedex.content.logs.changes import is_poor, widened
 from linedex.content.logs.parts import LogRange, Part, ShapedPart, follow, joined_part
 from linedex.content.logs.records import FILE_START, Carry
 from linedex.content.logs.templates.miner import Mined, Tally
 from linedex.content.logs.texts import LogReading
-from linedex.model import FileId
+from linedex.model import FileId, TextFormat
 from linedex.store import logs
-from linedex.store.log_columns import SEGMENT_PARTS
+from linedex.store.log_columns import SEGMENT_PARTS, columns_of
 from linedex.store.logs import Segment, Sighting
 
 Again: TypeAlias = Callable[[Carry], LogRange | None]
@@ -54,6 +56,7 @@ class LogPass:
         self._line = 1
         self._segment_line = 1
         self._stale = False
+        self._poor = False
 
     @classmethod
     def resumed(
@@ -93,6 +96,20 @@ class LogPass:
         self.carry = joined.left
         return True
 
+    def wider(self, read: Reader, spelling: TextFormat, *, everything: bool) -> LogReading | None:
+        """Return how the log is read with formats that stand where few lines have a stamp, None where there are none.
+
+        Args:
+            read: reads (offset, size) bytes of the text.
+            spelling: how they spell text.
+            everything: whether parts that were stored before are looked at too.
+        """
+        if not everything and not self._poor:
+            return None
+        parts = logs.columns(self._db, self._file).head(self._first).with_more(columns_of(self._parts))
+        start = 0 if everything else self.start
+        return widened(self.reading, read, spelling, parts.stretches(), start)
+
     def save(self, *, more: bool = False) -> None:
         """Store what is not stored yet; with `more` to come all but the last part, which may be joined with that."""
         self._store(max(0, len(self._parts) - more))
@@ -107,6 +124,7 @@ class LogPass:
         self._new_shapes += [(shape, self._miner.shapes[shape]) for shape in fresh if shape in self._miner.shapes]
         self._note(mined)
         part = replace(one.part, templates=mined.counts)
+        self._poor |= is_poor(part.records, part.lines)
         self._line += part.line_ends
         small = bool(self._parts) and self._parts[-1].end - self._parts[-1].start < self._part_bytes
         # a part that joined halves of a line would not know how long the line is

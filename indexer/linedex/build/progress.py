@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 
 from linedex.answers import Phase, PhaseProgress
 
@@ -35,6 +36,12 @@ class Progress:
                 now.total_bytes + (size if found else 0),
                 time.monotonic() - self._began,
             )
+
+    def more(self, size: int) -> None:
+        """Count bytes that are to be done in addition."""
+        with self._lock:
+            now = self._phases[self._phase]
+            self._phases[self._phase] = replace(now, total_bytes=now.total_bytes + size)
 
     def end(self) -> float:
         """Leave the phase; return how many seconds it took."""

@@ -105,28 +105,34 @@ class RangeRead:
 
 def read_range(job: ReadRange) -> RangeRead:
     """Cut one range of a large file into blocks and make their columns."""
+    read = range_bytes(job)
+    if read is None:
+        return RangeRead(None, None)
+    start, end = job.start - job.lead, job.end - job.lead
+    return blocks_of(job, read[start:end], read[end:], read[:start])
+
+
+def range_bytes(job: ReadRange) -> bytes | None:
+    """Return the bytes of a range, from `job.lead` on and with those beyond it; None when the file has changed."""
     try:
         descriptor = Root(job.root).open(job.path)
     except LinedexError:
-        return RangeRead(None, None)
+        return None
     try:
         mark = job.fingerprint
         now = fingerprints.from_stat(os.fstat(descriptor))
         if not same_or_longer(mark, now) or (job.decoded is not None and now.size != mark.size):
-            return RangeRead(None, None)
+            return None
         size = min(job.end + job.beyond, job.size) - job.lead
         if job.decoded is None:
             read = os.pread(descriptor, size, job.lead)
         else:
             read = read_decoded(descriptor, job.decoded, mark, job.lead, size)
     except OSError:
-        return RangeRead(None, None)
+        return None
     finally:
         os.close(descriptor)
-    if len(read) < job.end - job.lead:
-        return RangeRead(None, None)
-    start, end = job.start - job.lead, job.end - job.lead
-    return blocks_of(job, read[start:end], read[end:], read[:start])
+    return None if len(read) < job.end - job.lead else read
 
 
 def confirmed(root: str, path: RelPath, mark: Fingerprint) -> bool:

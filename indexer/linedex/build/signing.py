@@ -21,7 +21,7 @@ from linedex.answers import Phase
 from linedex.build.columns import BLOCK_SPARSE
 from linedex.build.inline import InlinePool
 from linedex.build.log_pass import LogPass, gap_before, take_range
-from linedex.build.ranges import RangeRead, ReadRange, read_range
+from linedex.build.ranges import RangeRead, ReadRange, range_bytes, read_range
 from linedex.build.site import Site
 from linedex.build.workers import Failure, Pool
 from linedex.content.logs.texts import LogReading
@@ -73,7 +73,8 @@ class SigningPhase:
             for _, text in known:
                 if text is not None and not self._site.stop.is_set():
                     try:
-                        _Signing(self._site, pool, catalogue, text).run()
+                        while _Signing(self._site, pool, catalogue, text).run():
+                            self._site.progress.more(text.fingerprint.size)
                     except _Changed:
                         continue
                     self._site.progress.advance(1, 0)
@@ -101,8 +102,8 @@ class _Signing:
         self._db = site.sidecar.write
         _, self._reading = logs.stored_reading(self._db, self._file)
 
-    def run(self) -> None:
-        """Sign run after run, each in a transaction of its own.
+    def run(self) -> bool:
+        """Sign run after run, each in a transaction of its own; return whether the log is to be read in another way.
 
         Raises:
             _Changed: the file is not what it was.
@@ -119,12 +120,22 @@ class _Signing:
         outcomes = self._in_order(jobs)
         for turn in turns:
             if self._site.stop.is_set():
-                return
+                return False
             self._commit(turn, [next(outcomes) for _ in turn.edges[1:]], log)
+        wider = None if log is None else log.wider(self._read, self._text.format, everything=True)
         with self._site.sidecar.transaction():
+            if wider is not None:
+                logs.begin_again(self._db, self._file, wider)
+                stages.put(self._db, self._file, self._text.format.bom)
+                return True
             if log is not None:
                 log.save()
             stages.end(self._db, self._file)
+        return False
+
+    def _read(self, offset: int, size: int) -> bytes:
+        found = range_bytes(replace(self._job(offset, offset + size, signed=False), log=None))
+        return b"" if found is None else found[:size]
 
     def _turns(self, runs: list[BlockRun], at: int) -> list[_Turn]:
         """Return what is left to read: runs without signatures, and those behind byte `at` if the file is a log."""

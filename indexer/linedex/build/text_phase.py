@@ -23,7 +23,7 @@ from linedex.build.compressed import FileSurveyed, SurveyFile, survey_or_range
 from linedex.build.decoded_ranges import DecodedRanges, let_go
 from linedex.build.inline import InlinePool
 from linedex.build.log_pass import LogPass, take_range
-from linedex.build.ranges import RangeRead, ReadRange, confirmed, read_range
+from linedex.build.ranges import RangeRead, ReadRange, confirmed, range_bytes, read_range
 from linedex.build.site import Site
 from linedex.build.workers import Failure, Pool, PoolClosed
 from linedex.content.grams import Bits
@@ -66,6 +66,7 @@ class _Large:
     log: LogPass | None
     jobs: list[ReadRange]
     staged: bool
+    survey: Survey | None = None
     decoded: DecodedRanges | None = None
     early: dict[int, RangeRead] = field(default_factory=dict)
     next_range: int = 0
@@ -76,7 +77,14 @@ class _Large:
 
     def job(self, number: int) -> ReadRange:
         """Return the job of a range; the seek point of one in a compressed file is looked up when it is needed."""
-        job = self.jobs[number]
+        return self._placed(self.jobs[number])
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Return bytes of the text, none when the file is not what it was."""
+        found = range_bytes(self._placed(replace(self.jobs[0], start=offset, end=offset + size, log=None)))
+        return b"" if found is None else found[:size]
+
+    def _placed(self, job: ReadRange) -> ReadRange:
         if self.decoded is None:
             return job
         part = self.decoded.part(job.lead)
@@ -262,7 +270,15 @@ class TextPhase:
             watcher.join()
 
     def _read_ranges(self, pool: _RangePool, plans: Iterable[tuple[LargeFile, Survey | None]]) -> None:
-        """Read the ranges of large files; those of the next file are under way while the last ones of a file come."""
+        """Read the ranges of large files, those of logs that show other formats than they seemed to have once more."""
+        again = list(self._read_once(pool, plans))
+        while again and not self._site.stop.is_set():
+            again = list(self._read_once(pool, again))
+
+    def _read_once(
+        self, pool: _RangePool, plans: Iterable[tuple[LargeFile, Survey | None]]
+    ) -> Iterator[tuple[LargeFile, Survey | None]]:
+        """Read ranges; those of the next file are under way while the last ones of a file come. Yield what is amiss."""
         underway: dict[FileId, _Large] = {}
 
         def jobs() -> Iterator[list[ReadRange]]:
@@ -285,7 +301,11 @@ class TextPhase:
                 self._forget(job.file)
             elif going.next_range == len(going.jobs):
                 del underway[job.file]
-                self._finish_large(going)
+                wider = None if going.log is None else going.log.wider(going.read, job.format, everything=False)
+                if wider is None:
+                    self._finish_large(going)
+                else:
+                    yield replace(going.plan, log=wider), going.survey
         for file in underway:
             self._forget(file)
 
@@ -303,7 +323,7 @@ class TextPhase:
         job = replace(self._range_job(plan), whole=size <= WHOLE_LIMIT and not staged, log=reading, signed=not staged)
         jobs = [replace(job, start=start, end=end) for start, end in plan.ranges]
         log = None if reading is None else LogPass(db, file, reading, self._site.limits.log_part_bytes)
-        going = _Large(plan, BlockWriter(db, file, sparse=BLOCK_SPARSE), log, jobs, staged)
+        going = _Large(plan, BlockWriter(db, file, sparse=BLOCK_SPARSE), log, jobs, staged, survey)
         if survey is not None:
             mark = plan.facts.fingerprint
             copy = decodings.shadows(self._site.sidecar.path, self._site.limits).path(mark)

@@ -14,13 +14,13 @@ import numpy as np
 
 from linedex.content.folding import lf_text
 from linedex.content.lines import LineEnds
+from linedex.content.logs.changes import read_whole
 from linedex.content.logs.instants import NO_INSTANT
 from linedex.content.logs.levels import Level
 from linedex.content.logs.moments import TimeRange
-from linedex.content.logs.records import FILE_START
 from linedex.content.logs.selection import Selection
 from linedex.content.logs.texts import LogReading, ahead_bytes, find_rule
-from linedex.content.logs.window import Flags, Window
+from linedex.content.logs.window import Flags
 from linedex.content.logs.zones import zone_of
 from linedex.model import SkipReason
 from linedex.query.indexed_part import IndexedPart
@@ -144,7 +144,7 @@ class LogFilter:
             reading = None if rule is None else LogReading(rule, zone_of(log.limits))
             if self._refused(reading) or reading is None:
                 return None
-            records = reading.records().read(Window(text), FILE_START)
+            reading, records = read_whole(reading, text)
             completion = completion_of(log, reading, records.carry.clock.last)
             return told_lines(records, completion, self.selection, 1)
 

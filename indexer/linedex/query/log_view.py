@@ -26,7 +26,7 @@ from linedex.content.logs.window import Flags, Window
 from linedex.content.logs.zones import zone_of
 from linedex.query.indexed_part import IndexedPart
 from linedex.query.progress import Progress
-from linedex.query.surveys import OpenLog, survey
+from linedex.query.surveys import OpenLog, Stored, survey
 from linedex.query.windows import Stretch
 from linedex.store import logs
 from linedex.store.log_columns import LogColumns, unpacked
@@ -76,7 +76,7 @@ def view_of(
     Raises:
         Cancelled: nobody waits for it any more.
     """
-    known: tuple[LogReading | None, LogColumns] | None = None
+    known: Stored | None = None
     if part is not None and db is not None:
         stored, reading = logs.stored_reading(db, part.file)
         if stored and reading is None and not part.grown:
@@ -85,13 +85,15 @@ def view_of(
             columns = logs.columns(db, part.file)
             if not part.grown and columns.end == log.size:
                 return Known(LogView(log, reading, columns), late=False, reading=reading, columns=columns)
-            known = (reading, columns)
+            known = Stored(reading, columns, looked=columns.end >= part.size)
     found = survey(log, known)
     reading = found.reading
     if reading is None:
         return NO_LOG
     small_enough = most is None or found.unread(log) <= most
     late = not (small_enough and found.advance(log, deadline, progress or Progress()))
+    # read to its end, it may have shown formats that its sample did not
+    reading = found.reading or reading
     columns = found.columns()
     # where stamps tell no year, the last record does
     told = len(columns) > 0 and not reading.rule.basis.partial if late else True

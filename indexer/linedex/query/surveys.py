@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from linedex.content.lines import LineEnds, Reader, cut_ranges
+from linedex.content.logs.changes import is_poor, widened
 from linedex.content.logs.parts import Part, read_parts
 from linedex.content.logs.records import FILE_START, Carry
 from linedex.content.logs.texts import LogReading, ahead_bytes, find_rule
@@ -56,6 +57,21 @@ class OpenLog:
         return self.size == self.mark.size
 
 
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What the index, or an earlier survey, knows of a shorter state of a log.
+
+    Attributes:
+        reading: how its lines are read.
+        columns: its parts.
+        looked: whether formats were looked for where few lines have a stamp.
+    """
+
+    reading: LogReading | None
+    columns: LogColumns
+    looked: bool
+
+
 class Survey:
     """The parts of one file, made as they are asked for.
 
@@ -64,21 +80,29 @@ class Survey:
         reading: how its lines are read, None when it is no log.
     """
 
-    def __init__(self, log: OpenLog, known: tuple[LogReading | None, LogColumns] | None = None) -> None:
+    def __init__(self, log: OpenLog, known: Stored | None = None) -> None:
         """Begin with the first byte, or behind what is `known` of a shorter state of the file."""
         self.mark = log.mark
         self._guard = threading.RLock()
+        if known is None:
+            rule = find_rule(log.read, log.size, log.spelling)
+            self._begin(log, None if rule is None else LogReading(rule, zone_of(log.limits)))
+        else:
+            self._begin(log, known.reading)
+            self._take_up(known.columns)
+            self._looked, self._poor = self._next[0] if known.looked else 0, not known.looked
+
+    def _begin(self, log: OpenLog, reading: LogReading | None) -> None:
+        """Begin with the first byte, knowing nothing."""
+        self.reading = reading
         self._known = unpacked([])
         self._blobs: list[bytes] = []
         self._parts: list[Part] = []
         self._columns: LogColumns | None = None
         self._next: tuple[int, Carry, bool] = (log.spelling.bom, FILE_START, False)
-        if known is None:
-            rule = find_rule(log.read, log.size, log.spelling)
-            self.reading = None if rule is None else LogReading(rule, zone_of(log.limits))
-        else:
-            self.reading = known[0]
-            self._take_up(known[1])
+        # the parts behind this byte may have a format that is not read yet
+        self._looked = 0
+        self._poor = False
 
     def _take_up(self, columns: LogColumns) -> None:
         """Begin with the parts of a shorter state; the last of them, which may have ended otherwise, is made again."""
@@ -92,17 +116,18 @@ class Survey:
         """Return the survey of the same file after it has grown."""
         with self._guard:
             columns = self.columns()
-            longer = Survey(log, (self.reading, columns))
+            longer = Survey(log, Stored(self.reading, columns, looked=True))
             # a part is what it was unless its end was that of the file, or inside a line that was looked into there
             end, _, inside = self._next
             if end + inside * ahead_bytes(LineEnds.of(log.spelling)) < self.mark.size:
                 longer._known, longer._next = columns, self._next
+            longer._looked, longer._poor = min(self._looked, longer._next[0]), self._poor
             return longer
 
-    def knows_more(self, reading: LogReading | None, columns: LogColumns) -> bool:
+    def knows_more(self, other: Stored) -> bool:
         """Return whether it has read further than what else is known of the log, in the same way."""
         with self._guard:
-            return self.reading == reading and self._next[0] > columns.end
+            return self.reading == other.reading and self._next[0] > other.columns.end
 
     def unread(self, log: OpenLog) -> int:
         """Return how many bytes of the log are still to be read."""
@@ -115,12 +140,27 @@ class Survey:
         Raises:
             Cancelled: nobody waits for it any more.
         """
-        reading = self.reading
-        if reading is None:
-            return True
-        ends = LineEnds.of(log.spelling)
-        sized = replace(log.limits, batch_bytes=log.limits.log_part_bytes)
         with self._guard:
+            while self._read_on(log, deadline, progress):
+                wider = self._wider(log)
+                if wider is None:
+                    return True
+                self._begin(log, wider)
+        return False
+
+    def _wider(self, log: OpenLog) -> LogReading | None:
+        """Return how the log is read with formats of its poor parts, None where there are no others."""
+        reading, poor, start = self.reading, self._poor, self._looked
+        self._poor, self._looked = False, self._next[0]
+        if reading is None or not poor:
+            return None
+        return widened(reading, log.read, log.spelling, self.columns().stretches(), start)
+
+    def _read_on(self, log: OpenLog, deadline: float, progress: Progress) -> bool:
+        reading = self.reading
+        if reading is not None:
+            ends = LineEnds.of(log.spelling)
+            sized = replace(log.limits, batch_bytes=log.limits.log_part_bytes)
             begun = self._next[0]
             while self._next[0] < log.size:
                 if self._next[0] > begun and time.monotonic() > deadline:
@@ -143,6 +183,7 @@ class Survey:
 
     def _take(self, part: Part) -> None:
         self._columns = None
+        self._poor |= is_poor(part.records, part.lines)
         self._parts.append(part)
         if len(self._parts) > 2 * SEGMENT_PARTS:
             self._blobs.append(packed(self._parts[:SEGMENT_PARTS]))
@@ -163,7 +204,7 @@ class _Surveys:
         self._kept: OrderedDict[tuple[int, int, str], Survey] = OrderedDict()
         self._guard = threading.Lock()
 
-    def of(self, log: OpenLog, known: tuple[LogReading | None, LogColumns] | None) -> Survey:
+    def of(self, log: OpenLog, known: Stored | None) -> Survey:
         key = (log.mark.device, log.mark.inode, f"{zone_of(log.limits)} {log.limits.log_part_bytes}")
         with self._guard:
             kept = self._kept.get(key)
@@ -172,7 +213,7 @@ class _Surveys:
             change = fingerprints.change(kept.mark, log.mark, log.read)
             if change is Change.UNCHANGED:
                 found = kept
-            elif change is Change.APPENDED and log.grows and (known is None or kept.knows_more(*known)):
+            elif change is Change.APPENDED and log.grows and (known is None or kept.knows_more(known)):
                 found = kept.grown(log)
         if found is None:
             found = Survey(log, known)
@@ -191,7 +232,7 @@ _SURVEYS: Final = _Surveys()
 """True of bytes, not of an index: one memory serves every index of the process."""
 
 
-def survey(log: OpenLog, known: tuple[LogReading | None, LogColumns] | None = None) -> Survey:
+def survey(log: OpenLog, known: Stored | None = None) -> Survey:
     """Return the survey of an open file, begun by an earlier query where there was one.
 
     Args:

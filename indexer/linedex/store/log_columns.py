@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from linedex.content.logs.calendars import ClockState
 from linedex.content.logs.cells import Cells
+from linedex.content.logs.changes import Stretches
 from linedex.content.logs.instants import MINUTE, NO_INSTANT
 from linedex.content.logs.level_reader import Levels
 from linedex.content.logs.levels import Level
@@ -95,6 +96,10 @@ class LogColumns:
         told = self.cell if chosen is None else {name: column[chosen] for name, column in self.cell.items()}
         levels: Levels = told["cell_level"].astype(np.uint8)
         return Cells(told["cell_minute"], levels, told["cell_count"])
+
+    def stretches(self) -> Stretches:
+        """Return the parts as stretches, to see where few lines have a stamp."""
+        return Stretches(*(self.part[name] for name in ("start", "end", "records", "lines")))
 
     def head(self, count: int) -> LogColumns:
         """Return the first `count` parts."""

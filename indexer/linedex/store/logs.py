@@ -52,6 +52,12 @@ def stored_reading(db: apsw.Connection, file: FileId) -> tuple[bool, LogReading 
     return True, LogReading(LogRule.from_json(rule), zone) if rule else None
 
 
+def begin_again(db: apsw.Connection, file: FileId, reading: LogReading) -> None:
+    """Store that a log is to be read in another way; what is known of it is forgotten."""
+    forget(db, file)
+    put_reading(db, file, reading)
+
+
 @dataclass(frozen=True, slots=True)
 class Segment:
     """Some parts of a log that follow each other.

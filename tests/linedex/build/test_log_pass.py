@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from linedex.content.logs.cells import merge_cells
@@ -96,6 +96,7 @@ def agrees(index: Index, text: bytes) -> None:
 
 
 @settings(max_examples=25, deadline=None)
+@example([(0, "INFO", "disk 7 full", 0)], [([(0, "INFO", "disk 7 full", 0)], 33)], "utf-8")
 @given(ENTRIES, st.lists(st.tuples(ENTRIES, st.integers(0, 40)), max_size=5), st.sampled_from(["utf-8", "utf-16-le"]))
 def test_counts_of_a_log_stay_those_of_its_lines_while_it_grows(
     first: list[tuple[int, str, str, int]],

@@ -44,28 +44,42 @@ class ClockState:
 FRESH_CLOCK: Final = ClockState()
 
 
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """Which readings tell less than an instant, an entry a reading.
+
+    Attributes:
+        year: those without a year.
+        date: those without a date.
+    """
+
+    year: Flags
+    date: Flags
+
+
 class Clock:
     """Turns readings in file order into stored instants.
 
     Args:
         basis: of the file's first format.
         zone: of readings that name none.
+        near: an instant of the file, by which readings without a date are completed that stand before all with one.
     """
 
-    def __init__(self, basis: Basis, zone: tzinfo) -> None:
+    def __init__(self, basis: Basis, zone: tzinfo, near: int = NO_INSTANT) -> None:
         self._basis = basis
         self._local = LocalTime(zone)
+        self._near = near
 
     def instants(
-        self, walls: Instants, absolute: Flags, partial: Flags, second: Basis, state: ClockState
+        self, walls: Instants, absolute: Flags, lacking: Lacking, state: ClockState
     ) -> tuple[Instants, ClockState]:
         """Return the stored instants of readings, and the state after them.
 
         Args:
             walls: readings in file order.
             absolute: which are instants already.
-            partial: which are by a second format, of basis `second`, that lacks the date which the first one tells.
-            second: the basis of those.
+            lacking: which lack the date that the first format tells.
             state: after the record before the first one.
         """
         if not len(walls):
@@ -74,19 +88,21 @@ class Clock:
             result = _rolled(walls, period_of(self._basis), state.last)
             return result, replace(state, last=int(result[-1]))
         result = walls.copy()
+        partial = lacking.year | lacking.date
         local = np.flatnonzero(~absolute & ~partial)
         if len(local):
             result[local], folded = self._local.instants(walls[local], state.wall, folded=state.folded)
             state = replace(state, wall=int(walls[local[-1]]), folded=folded)
         for index in np.flatnonzero(partial).tolist():
             previous = int(result[index - 1]) if index else state.last
-            result[index] = self._completed(int(walls[index]), second, previous)
+            basis = Basis.TIME_ONLY if lacking.date[index] else Basis.YEARLESS
+            result[index] = self._completed(int(walls[index]), basis, previous)
         return result, replace(state, last=int(result[-1]))
 
     def _completed(self, wall: int, basis: Basis, near: int) -> int:
         """Return the instant with this reading that is nearest to another instant."""
         if near == NO_INSTANT:
-            near = 0
+            near = 0 if self._near == NO_INSTANT else self._near
         shown = self._local.wall(near)
         if basis is Basis.TIME_ONLY:
             days = shown // DAY

@@ -1,7 +1,8 @@
-"""Which timestamp format a file has and where its stamps and levels stand, from a sample of its lines.
+"""Which timestamp formats a file has and where its stamps and levels stand, from a sample of its lines.
 
 Promise: the sample is the same for the same file, and its cost is bounded whatever the file's size: 16 reads of 16 KiB.
 Order of the times is no test of a format, and no majority of lines is asked for: one stamped line in 36 suffices.
+A file has up to `MOST_FORMATS` of them; each line is read by the first that it has, each format with its own levels.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final, TypeVar
 
@@ -28,7 +29,7 @@ from linedex.content.logs.formats import (
     match_stamp,
     placed,
 )
-from linedex.content.logs.instants import read_wall
+from linedex.content.logs.instants import NO_INSTANT, read_wall
 from linedex.content.logs.level_reader import LevelRule
 from linedex.content.logs.levels import FoundLevel, LevelSource, level_at
 from linedex.content.logs.stamps import StampRule
@@ -36,6 +37,7 @@ from linedex.content.logs.stamps import StampRule
 WINDOWS: Final = 16
 WINDOW_BYTES: Final = 16 << 10
 WINDOW_LINES: Final = 64
+MOST_FORMATS: Final = 4
 KEPT_LINES: Final = 8
 """Lines kept of a window: those that may hold a stamp. Without that, 128 lines of a log with one stamp in 36 lines had
 1 to 8 stamps, too few to tell."""
@@ -59,38 +61,45 @@ class LogRule:
     """How the lines of one file are read; a value to be stored with the file.
 
     Attributes:
-        stamps: one or two rules; a line is tried by the first, then by the second.
-        level: where levels stand, None for a file without levels.
+        stamps: one rule for each format; a line is tried by the first, then by the second, and so on.
+        levels: where levels stand in the lines of each format, None for lines without; no entry is as None.
+        near: an instant of the file, for stamps without a date before all that have one; or `NO_INSTANT`.
     """
 
     stamps: tuple[StampRule, ...]
-    level: LevelRule | None = None
+    levels: tuple[LevelRule | None, ...] = ()
+    near: int = NO_INSTANT
 
     @property
     def basis(self) -> Basis:
         """How much of an instant its first format tells."""
         return self.stamps[0].basis
 
+    @property
+    def level(self) -> LevelRule | None:
+        """Where levels stand in the first format that has them, None for a file without levels."""
+        return next((level for level in self.levels if level is not None), None)
+
     def to_json(self) -> str:
         """Return the rule as text for the sidecar."""
-        level = None if self.level is None else {**asdict(self.level), "source": self.level.source.value}
-        return json.dumps({"stamps": [asdict(rule) for rule in self.stamps], "level": level})
+        levels = [level and {**asdict(level), "source": level.source.value} for level in self.levels]
+        return json.dumps({"stamps": [asdict(rule) for rule in self.stamps], "levels": levels, "near": self.near})
 
     @classmethod
     def from_json(cls, text: str) -> LogRule:
         """Return the rule that `to_json` wrote."""
         told = json.loads(text)
-        level = told["level"]
         return cls(
             tuple(StampRule(**rule) for rule in told["stamps"]),
-            None if level is None else LevelRule(**{**level, "source": LevelSource(level["source"])}),
+            tuple(level and LevelRule(**{**level, "source": LevelSource(level["source"])}) for level in told["levels"]),
+            told["near"],
         )
 
 
 def sample_lines(read: Reader, size: int, *, newline: bytes = b"\n") -> list[bytes]:
-    """Return lines of a file that may hold stamps: of its head and of 15 random places, the same at each call.
+    """Return lines of a file that may hold stamps: of its head, its end and 14 random places, the same at each call.
 
-    Evenly spaced places would alias with the length of its records.
+    Evenly spaced places would alias with the length of its records. What a deploy changed stands at the end.
 
     Args:
         read: reads bytes of the file.
@@ -98,17 +107,26 @@ def sample_lines(read: Reader, size: int, *, newline: bytes = b"\n") -> list[byt
         newline: what ends a line.
     """
     dice = random.Random(size)
-    starts = [0]
-    if size > WINDOW_BYTES:
-        starts += sorted(dice.randrange(size - WINDOW_BYTES // 2) for _ in range(WINDOWS - 1))
+    if size <= WINDOW_BYTES:
+        hinted = [line for line in read(0, size).split(newline) if may_be_stamped(line)]
+        most = KEPT_LINES * WINDOWS
+        return hinted if len(hinted) <= most else [hinted[at] for at in sorted(dice.sample(range(len(hinted)), most))]
+    starts = [0, *sorted(dice.randrange(size - WINDOW_BYTES // 2) for _ in range(WINDOWS - 2)), size - WINDOW_BYTES]
     kept: list[bytes] = []
     for start in starts:
         lines = read(start, WINDOW_BYTES).split(newline)
         # the first piece begins, and the last one ends, somewhere inside a line
-        lines = lines[1 if start else 0 : len(lines) if start + WINDOW_BYTES >= size else -1 or None]
-        hinted = [line for line in lines[:WINDOW_LINES] if _HINT.search(line, 0, _HINT_BYTES)]
-        kept += hinted[:KEPT_LINES] if len(starts) > 1 else hinted[: KEPT_LINES * WINDOWS]
+        lines = lines[1 if start else 0 : None if start + WINDOW_BYTES >= size else -1]
+        if start == starts[-1]:
+            kept += [line for line in lines[-WINDOW_LINES:] if may_be_stamped(line)][-KEPT_LINES:]
+        else:
+            kept += [line for line in lines[:WINDOW_LINES] if may_be_stamped(line)][:KEPT_LINES]
     return kept
+
+
+def may_be_stamped(line: bytes) -> bool:
+    """Say whether a line holds what every stamp has something of."""
+    return _HINT.search(line, 0, _HINT_BYTES) is not None
 
 
 def detect(lines: Sequence[bytes]) -> LogRule | None:
@@ -124,13 +142,63 @@ def detect(lines: Sequence[bytes]) -> LogRule | None:
             break
     else:
         return None
-    rules = [first]
-    missed = [line for line in lines if first.match(line, 0, len(line)) is None]
-    if second := _second(missed, len(lines), first):
-        rules.append(second)
-        # the one that tells a date leads: the other's date is completed from it
-        rules.sort(key=lambda rule: rule.basis.rank)
-    return LogRule(tuple(rules), _level_rule(lines, rules))
+    return _with_more([first], [], lines, SECOND_SHARE)
+
+
+def detect_more(known: LogRule, lines: Sequence[bytes], share: float) -> LogRule | None:
+    """Return a rule that reads further formats too, None where there is no other.
+
+    Args:
+        known: how the file was read so far.
+        lines: lines of it that may hold stamps.
+        share: of those without a stamp of a known format, how many another must have.
+    """
+    missed = [line for line in lines if _stamped_by(known.stamps, line) is None]
+    wider = _with_more(known.stamps, list(zip(known.stamps, known.levels, strict=False)), missed, share, known.near)
+    return None if len(wider.stamps) == len(known.stamps) else wider
+
+
+def _with_more(
+    rules: Sequence[StampRule],
+    known: Sequence[tuple[StampRule, LevelRule | None]],
+    lines: Sequence[bytes],
+    share: float,
+    near: int = NO_INSTANT,
+) -> LogRule:
+    """Return the rule of a file with these formats and what else its lines have; levels of some are known."""
+    found = list(rules)
+    missed = [line for line in lines if _stamped_by(found, line) is None]
+    while len(found) < MOST_FORMATS and (more := _further(missed, share * len(lines), found)) is not None:
+        found.append(more)
+        missed = [line for line in missed if _stamped_by([more], line) is None]
+    # those that tell a date lead: the others' dates are completed from theirs
+    found.sort(key=lambda rule: rule.basis.rank)
+    levels = dict(known)
+    stamped: dict[StampRule, list[tuple[bytes, re.Match[bytes]]]] = {rule: [] for rule in found}
+    for line in lines:
+        if (read := _stamped_by(found, line)) is not None:
+            stamped[read[0]].append((line, read[1]))
+    told = tuple(levels[rule] if rule in levels else _level_rule(stamped[rule], rule) for rule in found)
+    if near == NO_INSTANT and found[-1].basis.partial and not found[0].basis.partial:
+        near = _first_instant(stamped, lines)
+    return LogRule(tuple(found), told, near)
+
+
+def _stamped_by(rules: Iterable[StampRule], line: bytes) -> tuple[StampRule, re.Match[bytes]] | None:
+    for rule in rules:
+        match = rule.match(line, 0, len(line))
+        if match is not None and read_wall(match, rule.basis) is not None:
+            return rule, match
+    return None
+
+
+def _first_instant(stamped: Mapping[StampRule, Sequence[tuple[bytes, re.Match[bytes]]]], lines: Sequence[bytes]) -> int:
+    """Return what the first of the lines tells whose stamp has a date; its zone does not matter."""
+    told = {line: (rule, match) for rule, read in stamped.items() if not rule.basis.partial for line, match in read}
+    for line in lines:
+        if line in told and (wall := read_wall(told[line][1], told[line][0].basis)) is not None:
+            return wall.value
+    return NO_INSTANT
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,34 +279,32 @@ def _scores(lines: Sequence[bytes]) -> Iterable[_Score]:
                 yield _Score(place, stamp_format, hits, column, length / hits, nth, columns, words, prefixes)
 
 
-def _second(missed: Sequence[bytes], total: int, first: StampRule) -> StampRule | None:
+def _further(missed: Sequence[bytes], least: float, known: Sequence[StampRule]) -> StampRule | None:
+    """Return the rule of another format that at least so many of the lines have that no other has."""
+    partial = {rule.basis for rule in known if rule.basis.partial}
+    dated = len(partial) < len({rule.basis for rule in known})
     scored = sorted(_scores(missed), key=lambda score: (-score.hits, score.order))
     for score in scored:
-        if score.hits < max(LEAST_STAMPS, SECOND_SHARE * total):
+        if score.hits < max(LEAST_STAMPS, least):
             return None
-        # two formats without a year, or a time and a date, cannot complete each other
-        if first.basis.partial and score.stamp_format.basis is not first.basis and score.stamp_format.basis.partial:
+        basis = score.stamp_format.basis
+        # without one that tells a date, formats that lack different things cannot complete each other
+        if basis.partial and not dated and partial != {basis}:
             continue
         if (rule := score.rule()) is not None:
             return rule
     return None
 
 
-def _level_rule(lines: Sequence[bytes], rules: Sequence[StampRule]) -> LevelRule | None:
+def _level_rule(stamped: Sequence[tuple[bytes, re.Match[bytes]]], rule: StampRule) -> LevelRule | None:
+    """Return where levels stand in the lines of one format."""
     found: list[tuple[bytes, tuple[int, int], FoundLevel]] = []
-    stamped = 0
-    for line in lines:
-        for rule in rules:
-            match = rule.match(line, 0, len(line))
-            if match is None:
-                continue
-            stamped += 1
-            stamp = match.span("stamp")
-            level = level_at(line, 0, len(line), stamp, rule.format_name, rule.place_name)
-            if level is not None:
-                found.append((line, stamp, level))
-            break
-    if not stamped or len(found) < LEVEL_SHARE * stamped:
+    for line, match in stamped:
+        stamp = match.span("stamp")
+        level = level_at(line, 0, len(line), stamp, rule.format_name, rule.place_name)
+        if level is not None:
+            found.append((line, stamp, level))
+    if not stamped or len(found) < LEVEL_SHARE * len(stamped):
         return None
     source = Counter(level.source for _, _, level in found).most_common(1)[0][0]
     alike = [entry for entry in found if entry[2].source is source]
@@ -257,5 +323,5 @@ def _level_rule(lines: Sequence[bytes], rules: Sequence[StampRule]) -> LevelRule
     if source in {LevelSource.WORD, LevelSource.NUMBER} and (key := _usual_key(keys, len(alike))):
         return LevelRule(source, key=key)
     # words that stand here and there are parts of messages, unless there are many
-    scattered = source is LevelSource.WORD and len(found) < SCATTERED_SHARE * stamped
+    scattered = source is LevelSource.WORD and len(found) < SCATTERED_SHARE * len(stamped)
     return None if scattered else LevelRule(source)

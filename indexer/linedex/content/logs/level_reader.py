@@ -1,6 +1,6 @@
 """Where the levels of a file stand, and the level of every stamped line of a window.
 
-Promise: `LevelReader.read` gives for each line what `LevelRule.find` gives: the level at the learned anchor, else the
+Promise: `LevelReader.read` tells of each line what `LevelRule.find` gives: the level at the learned anchor, else the
 one that `levels.level_at` finds. Lines that vectors do not settle are read by expressions, one by one.
 """
 
@@ -90,66 +90,63 @@ class LineLevels:
     levels: Levels
     at: Places
 
+    @classmethod
+    def none(cls, window: Window) -> LineLevels:
+        """Return the levels of a window that has none."""
+        return cls(np.full(len(window), Level.NONE, np.uint8), np.full(len(window), -1, np.int64))
+
 
 class LevelReader:
-    """Reads the levels of one file.
+    """Reads the levels of the lines of one format.
 
     Args:
-        rule: where they stand; None for a file without levels.
+        rule: where they stand.
+        stamp_rule: what reads the stamps of these lines.
     """
 
-    def __init__(self, rule: LevelRule | None) -> None:
+    def __init__(self, rule: LevelRule, stamp_rule: StampRule) -> None:
         self.rule = rule
+        self._stamp_rule = stamp_rule
 
-    def read(self, window: Window, stamps: Stamps, stamp_rules: list[StampRule], used: Levels) -> LineLevels:
-        """Return the levels of the lines that have a stamp.
+    def read(self, window: Window, stamps: Stamps, lines: Flags, told: LineLevels) -> None:
+        """Read levels in place.
 
         Args:
             window: the lines.
             stamps: their stamps.
-            stamp_rules: the file's rules for stamps.
-            used: which of these read each line's stamp.
+            lines: those that are read; each has a stamp of the format.
+            told: takes their levels.
         """
-        levels: Levels = np.full(len(window), Level.NONE, np.uint8)
-        at: Places = np.full(len(window), -1, np.int64)
-        if self.rule is None or not len(window):
-            return LineLevels(levels, at)
-        open_lines = stamps.found.copy()
-        if (places := self._places(window, stamps, stamp_rules, used)) is not None:
-            lines = np.flatnonzero(open_lines & (places >= 0) & (places < window.ends))
-            found = self._at_anchor(window, places[lines])
-            settled = lines[found != Level.NONE]
+        levels, at, open_lines = told.levels, told.at, lines.copy()
+        if (places := self._places(window, stamps)) is not None:
+            clear = np.flatnonzero(open_lines & (places >= 0) & (places < window.ends))
+            found = self._at_anchor(window, places[clear])
+            settled = clear[found != Level.NONE]
             levels[settled] = found[found != Level.NONE]
             at[settled] = places[settled]
             open_lines[settled] = False
         rest = np.flatnonzero(open_lines)
-        for line, start, end, begin, stop, number in zip(
+        for line, start, end, begin, stop in zip(
             rest.tolist(),
             window.starts[rest].tolist(),
             window.ends[rest].tolist(),
             stamps.begins[rest].tolist(),
             stamps.ends[rest].tolist(),
-            used[rest].tolist(),
             strict=True,
         ):
-            one = self.rule.find(window.text, start, end, (begin, stop), stamp_rules[number])
+            one = self.rule.find(window.text, start, end, (begin, stop), self._stamp_rule)
             if one is not None:
                 levels[line], at[line] = one.level, one.start
-        return LineLevels(levels, at)
 
-    def _places(self, window: Window, stamps: Stamps, stamp_rules: list[StampRule], used: Levels) -> Places | None:
+    def _places(self, window: Window, stamps: Stamps) -> Places | None:
         """Return the byte that tells the level of each line, -1 where it is not settled; None where none is."""
-        rule = self.rule
-        if rule is None:
-            return None
+        rule, stamp_rule = self.rule, self._stamp_rule
         if rule.source is LevelSource.PRIORITY:
-            by_priority = np.array([stamp.place_name == PRIORITY.name for stamp in stamp_rules], np.bool_)
-            return np.where(by_priority[used], window.starts + 1, -1)
-        if rule.source is LevelSource.LETTER and len(stamp_rules) == 1 and stamp_rules[0].format_name == "glog":
+            return window.starts + 1 if stamp_rule.place_name == PRIORITY.name else None
+        if rule.source is LevelSource.LETTER and stamp_rule.format_name == "glog":
             return stamps.begins
         if rule.source is LevelSource.STATUS:
-            by_status = np.array([stamp.format_name == "clf" for stamp in stamp_rules], np.bool_)
-            return np.where(by_status[used], _statuses(window, stamps.ends), -1)
+            return _statuses(window, stamps.ends) if stamp_rule.format_name == "clf" else None
         if rule.after_stamp is not None:
             return stamps.ends + rule.after_stamp
         if rule.words is not None:
@@ -159,8 +156,6 @@ class LevelReader:
 
     def _at_anchor(self, window: Window, at: Places) -> Levels:
         rule, octets = self.rule, window.octets
-        if rule is None:
-            return np.full(len(at), Level.NONE, np.uint8)
         if rule.source is LevelSource.PRIORITY:
             return _priorities_at(octets, at)
         if rule.source is LevelSource.STATUS:

@@ -157,7 +157,8 @@ def read_parts(
         counted = count_shapes(window, records) if shapes else NO_SHAPES
         messages: dict[int, str] = {}
         # half a line at the end of a file that grows would teach a template that no message has
-        whole_lines = len(window) if ended or ahead else len(window) - 1
+        whole = ended or len(ahead) == ahead_bytes(ends) or ends.count(ahead) > 0
+        whole_lines = len(window) - (not whole)
         for shape, line in zip(counted.hashes.tolist(), counted.example.tolist(), strict=True):
             if shape not in seen and line < whole_lines:
                 seen.add(shape)

@@ -13,10 +13,11 @@ from typing import Final
 
 import numpy as np
 
-from linedex.content.logs.calendars import FRESH_CLOCK, Clock, ClockState
+from linedex.content.logs.calendars import FRESH_CLOCK, Clock, ClockState, Lacking
 from linedex.content.logs.detection import LogRule
+from linedex.content.logs.formats import Basis
 from linedex.content.logs.instants import NO_INSTANT, Instants
-from linedex.content.logs.level_reader import LevelReader, Levels
+from linedex.content.logs.level_reader import LevelReader, Levels, LineLevels
 from linedex.content.logs.levels import Level
 from linedex.content.logs.stamps import WORTH_A_PASS, StampReader, Stamps
 from linedex.content.logs.window import Flags, Places, Window
@@ -111,9 +112,15 @@ class RecordReader:
     def __init__(self, rule: LogRule, zone: tzinfo = UTC, bounds: Bounds = DEFAULT_BOUNDS) -> None:
         self.rule = rule
         self._stamps = [StampReader(stamps, bounds.pass_lines) for stamps in rule.stamps]
-        self._levels = LevelReader(rule.level)
-        self._clock = Clock(rule.basis, zone)
-        self._second = rule.stamps[-1].basis
+        self._levels = [
+            (number, LevelReader(level, stamps))
+            for number, (level, stamps) in enumerate(zip(rule.levels, rule.stamps, strict=False))
+            if level is not None
+        ]
+        self._clock = Clock(rule.basis, zone, rule.near)
+        bases = [stamps.basis for stamps in rule.stamps]
+        self._yearless = np.array([basis is Basis.YEARLESS for basis in bases], np.bool_)
+        self._dateless = np.array([basis is Basis.TIME_ONLY for basis in bases], np.bool_)
         self._bounds = bounds
 
     def read(self, window: Window, carry: Carry = FILE_START, *, continues: bool = False) -> Records:
@@ -132,8 +139,12 @@ class RecordReader:
         if continues and len(window):
             stamps.found[0] = False
             stamps.ends[0] = window.starts[0]
-        lines = self._levels.read(window, stamps, list(self.rule.stamps), used)
-        return self._join(window, stamps, used, lines.levels, lines.at, carry, continues=continues)
+        told = LineLevels.none(window)
+        for number, levels in self._levels:
+            lines: Flags = stamps.found & (used == number)
+            if lines.any():
+                levels.read(window, stamps, lines, told)
+        return self._join(window, stamps, used, told.levels, told.at, carry, continues=continues)
 
     def _join(
         self,
@@ -147,14 +158,9 @@ class RecordReader:
         continues: bool,
     ) -> Records:
         heads = np.flatnonzero(stamps.found)
-        partial: Flags = (
-            (used[heads] > 0)
-            if self._second.partial and not self.rule.basis.partial
-            else np.zeros(len(heads), np.bool_)
-        )
-        times, clock = self._clock.instants(
-            stamps.walls[heads], stamps.absolute[heads], partial, self._second, carry.clock
-        )
+        by = used[heads]
+        lacking = Lacking(self._yearless[by], self._dateless[by])
+        times, clock = self._clock.instants(stamps.walls[heads], stamps.absolute[heads], lacking, carry.clock)
         count = len(window)
         if len(heads) == count and count:
             last_size = int(window.spans[-1] - window.starts[-1])

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linedex.content.logs.calendars import FRESH_CLOCK, Clock, Completion
+from linedex.content.logs.calendars import FRESH_CLOCK, Clock, Completion, Lacking
 from linedex.content.logs.detection import LogRule
 from linedex.content.logs.formats import Basis
 from linedex.content.logs.instants import HOUR, MINUTE, NO_INSTANT, SECOND, LocalTime, to_instant
@@ -80,8 +80,10 @@ def test_the_second_of_two_like_hours_begins_with_the_step_back() -> None:
     for cut in range(len(walls)):
         clock = Clock(Basis.DATED, BERLIN)
         none = np.zeros(len(walls), np.bool_)
-        first, state = clock.instants(np.array(walls[:cut], np.int64), none[:cut], none[:cut], Basis.DATED, FRESH_CLOCK)
-        second, _ = clock.instants(np.array(walls[cut:], np.int64), none[cut:], none[cut:], Basis.DATED, state)
+        first, state = clock.instants(
+            np.array(walls[:cut], np.int64), none[:cut], Lacking(none[:cut], none[:cut]), FRESH_CLOCK
+        )
+        second, _ = clock.instants(np.array(walls[cut:], np.int64), none[cut:], Lacking(none[cut:], none[cut:]), state)
         assert first.tolist() + second.tolist() == [to_instant(when) for when in moments]
 
 

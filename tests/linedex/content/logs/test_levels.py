@@ -1,12 +1,11 @@
 """Levels of single lines, and the vectors against single lines."""
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linedex.content.logs.detection import detect
-from linedex.content.logs.level_reader import LevelReader, LevelRule
+from linedex.content.logs.level_reader import LevelReader, LevelRule, LineLevels
 from linedex.content.logs.levels import Level, LevelSource
 from linedex.content.logs.records import RecordReader
 from linedex.content.logs.stamps import StampReader, StampRule
@@ -91,7 +90,8 @@ def agree(rule: LevelRule, stamp_rule: StampRule, text: bytes) -> None:
     """Compare the levels of a window with those of its lines one by one."""
     window = Window(text)
     stamps = StampReader(stamp_rule).read(window)
-    found = LevelReader(rule).read(window, stamps, [stamp_rule], np.zeros(len(window), np.uint8))
+    found = LineLevels.none(window)
+    LevelReader(rule, stamp_rule).read(window, stamps, stamps.found, found)
     for line, (start, end) in enumerate(zip(window.starts.tolist(), window.ends.tolist(), strict=True)):
         if not stamps.found[line]:
             continue

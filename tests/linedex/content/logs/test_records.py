@@ -19,7 +19,7 @@ from linedex.content.logs.stamps import StampRule
 from linedex.content.logs.templates.miner import TemplateMiner, merge_counts
 from linedex.content.logs.window import Window
 
-RULE = LogRule((StampRule("iso8601", "head"),), LevelRule(LevelSource.WORD, after_stamp=1))
+RULE = LogRule((StampRule("iso8601", "head"),), (LevelRule(LevelSource.WORD, after_stamp=1),))
 VECTORS = Bounds(pass_lines=1)
 START = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 LEVELS = ["DEBUG", "INFO", "WARN", "ERROR"]

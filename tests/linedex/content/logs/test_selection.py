@@ -20,7 +20,7 @@ from linedex.content.logs.stamps import StampRule
 from linedex.content.logs.window import Window
 from linedex.model import LineNumber
 
-RULE = LogRule((StampRule("iso8601", "head"),), LevelRule(LevelSource.WORD, after_stamp=1))
+RULE = LogRule((StampRule("iso8601", "head"),), (LevelRule(LevelSource.WORD, after_stamp=1),))
 START = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 AS_IT_IS = Completion(Basis.DATED, UTC, NO_INSTANT, 0)
 SECONDS = st.none() | st.integers(-70, 70)
