@@ -88,7 +88,7 @@ def view_of(
             columns = logs.columns(db, part.file, templates=templates)
             if not part.grown and columns.end == log.size:
                 return Known(LogView(log, reading, columns), late=False, reading=reading, columns=columns)
-            known = Stored(reading, columns, looked=columns.end >= part.size)
+            known = Stored(reading, columns, columns.end >= part.size, templates)
     found = survey(log, known)
     reading = found.reading
     if reading is None:
