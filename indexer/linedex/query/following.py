@@ -142,10 +142,9 @@ def route(around: Surroundings, position: Position) -> Route:
             " written to it since, may be lost; restarting at the new file's start",
         )
     former, status = found
+    # a file that has the inode of the position and is not its file has other bytes: `copytruncate` began it anew
     between = sorted(
-        (other.mtime_ns, name, other)
-        for name, other in others
-        if name != former and other.mtime_ns > status.mtime_ns and other.inode != position.inode
+        (other.mtime_ns, name, other) for name, other in others if name != former and other.mtime_ns > status.mtime_ns
     )
     middle = tuple(_whole(name, other) for _, name, other in between if now is None or other.inode != now.inode)
     note = f"{display(path)} was rotated at {_time(status.ctime_ns)}, continued in {display(former)}"
