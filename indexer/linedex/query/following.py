@@ -213,7 +213,7 @@ def end_position(source: Source) -> Position | None:
     """Return the position behind the last whole line of a file, None for one that holds no text."""
     if source.format.binary:
         return None
-    total = source.total_lines
+    total = source.lines.total
     place = (source.size, total + 1)
     if total and not source.format.final_newline:
         place = (start_of(source, total, source.line_ends), total)
@@ -253,7 +253,7 @@ def new_lines(source: Source, part: Part, count: int) -> tuple[ReadAnswer, Posit
         ChangedWhileRead: it has become shorter.
     """
     source.demand_text()
-    total = source.total_lines
+    total = source.lines.total
     if part.first > total or part.given(source.fingerprint.inode, source.size):
         answer = ReadAnswer(source.path, (), LineNumber(0), LineCount(total), source.hash())
     else:
