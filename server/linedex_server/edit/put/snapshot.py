@@ -16,7 +16,7 @@ from typing import Final
 from linedex.errors import BadArgument
 from linedex.files import fingerprint as fingerprints
 from linedex.files.names import display
-from linedex.files.roots import Place
+from linedex.files.places import Place
 from linedex.limits import DEFAULT_LIMITS, Limits
 from linedex.query.revisions import TOKEN_DIGITS, content_hash, revision
 from linedex_server.edit.errors import Conflict
