@@ -122,7 +122,7 @@ class _Found:
         for start, end in _matches(matcher, text, begin, self._limits):
             if not part.closes and end >= len(text):
                 self._cut_column = columns_before + excerpt.length(text[:start]) + 1
-            elif start > 0 or part.opens or begin is not None:
+            elif start > 0 or part.opens:
                 spans.append((start, end))
         if spans and self.hit is None:
             first, *spans = spans
