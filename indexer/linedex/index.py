@@ -313,7 +313,7 @@ class Index:
     def count_lines(self, path: RelPath) -> LineCount:
         """Return how many lines a file has, read to its end if nobody has counted them yet."""
         with self._source(path) as source:
-            return source.steadily(lambda: source.total_lines)
+            return source.steadily(lambda: source.lines.total)
 
     def search_file(self, request: SearchRequest, progress: Progress | None = None) -> SearchAnswer:
         """Search one file as `search` does, with cursors that outlive its rotation; see `query.onwards`."""
@@ -340,7 +340,7 @@ class Index:
             LinedexError: the file cannot be read.
         """
         with self._source(path) as source:
-            return Layout(source.fingerprint, source.format, source.lines)
+            return Layout(source.fingerprint, source.format, source.lines.index)
 
     def outline(self, path: RelPath, *, full: bool = True) -> Outline:
         """Return the symbols of a file; with `full` fields, enum members and keys too."""
