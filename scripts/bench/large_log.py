@@ -20,6 +20,7 @@ import time
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from statistics import median
@@ -165,10 +166,10 @@ def ids(report: Report, index: Index, log: Path, draw: random.Random) -> None:
 def frequent(report: Report, index: Index, log: Path) -> None:
     """Ask for a text that stands in every tenth line."""
     wanted = "payment declined"
-    page = milliseconds(lambda: index.search(SearchRequest(wanted, regex=False, scope=NAME)))
+    request = SearchRequest(wanted, regex=False, scope=NAME, case_sensitive=True)
+    page = milliseconds(lambda: index.search(request))
     began = time.perf_counter()
-    request = SearchRequest(wanted, regex=False, scope=NAME, mode=OutputMode.COUNT)
-    answer = index.search(request)
+    answer = index.search(replace(request, mode=OutputMode.COUNT))
     took = time.perf_counter() - began
     expected, others = rg(log, "-F", wanted)
     counted = answer.total_hits

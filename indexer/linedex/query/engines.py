@@ -77,6 +77,38 @@ class Re2Engine:
         return search
 
 
+class LiteralEngine:
+    """RE2 up to the first match in a text, and from there on a byte search.
+
+    RE2 looks through bytes up to ten times as fast, but each call of it takes 0.8 us more: a text that has one match is
+    likely to have many.
+
+    Args:
+        literal: what is looked for, without a line end.
+        first: RE2 with the same.
+    """
+
+    def __init__(self, literal: bytes, first: Engine) -> None:
+        self._literal = literal
+        self._first = first
+
+    def on(self, text: bytes) -> Search:
+        """Return the search of `text`."""
+        literal, length, size, find = self._literal, len(self._literal), len(text), text.find
+        first, met = self._first.on(text), False
+
+        def search(start: int, end: int = size) -> ByteSpan | None:
+            nonlocal met
+            if not met:
+                span = first(start, end)
+                met = span is not None
+                return span
+            at = find(literal, start, end)
+            return None if at < 0 else (at, at + length)
+
+        return search
+
+
 class BacktrackingEngine:
     r"""The `regex` package over decoded text, for look-around, back-references, and `\b` beside letters RE2 ignores.
 
