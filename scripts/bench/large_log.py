@@ -1,6 +1,6 @@
 """Measure what a very large log costs: indexing, starting again, jumps, ids, times and messages, beside ripgrep.
 
-    python scripts/bench/large_log.py LOG [--folder DIR] [--keep SIDECAR] [--write]
+    python scripts/bench/large_log.py LOG [--folder DIR] [--write]
 
 LOG is one that `logs.py` made; it is linked into a folder of its own, so the folder (of --folder) is on its file
 system. Hits are compared with those of `rg -a -F`, counts over time with a scan by `rg`. Bytes are those of the log
