@@ -8,13 +8,18 @@ budget of seconds and raises `PatternTimedOut` when it is spent.
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import re2
-import regex
 
 from linedex.errors import BadPattern, LinedexError
+from linedex.later import later
 from linedex.query.code_points import quiet_options
+
+if TYPE_CHECKING:
+    import regex
+else:
+    regex = later("regex")
 
 ByteSpan = tuple[int, int]
 
