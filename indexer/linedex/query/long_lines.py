@@ -15,9 +15,9 @@ from linedex.content.lines import Reader
 from linedex.limits import Limits
 from linedex.model import LineNumber, TextFormat
 from linedex.query import excerpt
-from linedex.query.engines import ByteSpan
 from linedex.query.log_choice import ChosenLines
 from linedex.query.matcher import Matcher, compile_pattern
+from linedex.query.stepping import ByteSpan
 from linedex.query.windows import Window
 
 
