@@ -25,7 +25,7 @@ REFUSED = "refused"
 _LONE = re.compile("[\udc80-\udcff]")
 _LONGEST_SHOWN = 500
 _LONGEST_READ = 5_000
-_NO_WORD = r"[\w\udc80-\udcff]"
+_NO_WORD = r"[\w\u0300-\u036f\udc80-\udcff]"
 
 
 @dataclass(slots=True)

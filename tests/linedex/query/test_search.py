@@ -286,6 +286,21 @@ def test_globs_and_languages_narrow_the_files(tmp_path: Path) -> None:
         assert found(scope=RelPath(b"src"), language="python") == [b"src/c.py", b"src/deep/d.py"]
 
 
+def test_globs_take_names_with_line_feeds_and_characters_of_several_bytes(tmp_path: Path) -> None:
+    write(tmp_path, dict.fromkeys(["a\nb.log", "é.log", "c.txt", "\n/d.txt"], b"needle\n"))
+    with build(tmp_path) as index:
+
+        def found(**options: object) -> set[str]:
+            hits = lines_of(index.search(SearchRequest("needle", **options)))
+            return {path.decode() for path, _ in hits}
+
+        assert found(exclude=("*.log",)) == {"c.txt", "\n/d.txt"}
+        assert found(include=("?.log",)) == {"é.log"}
+        assert found(include=("[é].log",)) == {"é.log"}
+        assert found(include=("a?b.log",)) == found(include=("[!b]*b.log",)) == {"a\nb.log"}
+        assert found(include=("?/d.txt",)) == {"\n/d.txt"}
+
+
 def test_binary_and_unreadable_files_are_counted_with_their_reason(tmp_path: Path) -> None:
     write(tmp_path, {"a.txt": b"needle\n", "pic.png": b"\x89PNG\r\n\x1a\n" + bytes(200)})
     with build(tmp_path) as index:
