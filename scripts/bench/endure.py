@@ -2,10 +2,9 @@
 """Change a hostile tree at random, edit it, ask from several clients at once, and compare each answer with reading.
 
 A round makes some changes behind the index's back and some through the edit engine, then asks many questions from
-threads while nothing changes; each answer is compared exactly with the model's. At times the index is closed and opened
-again, killed while it builds, damaged or removed, checked against the files, and compared with one made anew. Limits are
-so small that files of some kilobytes are large ones. A failing run prints its seed and what was done last, and keeps
-its folder.
+threads while nothing changes; each answer is compared exactly with the model's. At times the index is closed and
+opened again, damaged or removed, checked against the files, and compared with one made anew. Limits are so small that
+files of some kilobytes are large ones. A failing run prints its seed and what was done last, and keeps its folder.
 
     scripts/bench/endure.py --seed 7 --steps 100000
 """
@@ -21,7 +20,9 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -143,7 +144,7 @@ class Trial:
             right = told == question.wanted
         if isinstance(told, dict) and isinstance(question.wanted, dict):
             both = sorted({*told, *question.wanted})
-            pairs = {path: (told.get(path), question.wanted.get(path)) for path in both}
+            pairs = {path: (told.get(path, "nothing"), question.wanted.get(path, "nothing")) for path in both}
             wrong = {path: pair for path, pair in pairs.items() if not same_hits({path: pair[0]}, {path: pair[1]})}
             self.demand(right, f"{question.kind}: {question.told}\n  told, wanted: {wrong!r}")
         self.demand(right, f"{question.kind}: {question.told}\n  told   {told!r}\n  wanted {question.wanted!r}")
@@ -201,7 +202,7 @@ class Trial:
         different = [path for path in {*ours, *theirs} if ours.get(path) != theirs.get(path)]
         self.demand(
             not different,
-            "not as a fresh index: " + "; ".join(f"{path!r}: {ours.get(path)!r} / {theirs.get(path)!r}" for path in different[:3]),
+            f"not as a fresh index: {[(path, ours.get(path), theirs.get(path)) for path in different[:3]]}",
         )
 
     def run(self, steps: int, seconds: float) -> None:
@@ -243,18 +244,28 @@ def trial(
     Raises:
         Wrong: an answer or the index was not as it should be; the folder is kept.
     """
-    # a burst is taken to be over sooner than it is in use, so that more answers come from a settled index
-    freshness._QUIET_SECONDS, freshness._DRAIN_SECONDS = 0.004, 0.002
     folder = Path(tempfile.mkdtemp(prefix="linedex-endure-", dir=base or memory()))
-    one = Trial(folder, seed, collections.Counter() if counts is None else counts)
-    try:
-        one.run(steps, seconds)
-    except Wrong as wrong:
-        last = "\n".join(one.world.changes[-60:])
-        raise Wrong(f"seed {seed} after {one.operations} operations, in {folder}\n{last}\n{wrong}") from None
-    finally:
-        one.close()
+    with hasty():
+        one = Trial(folder, seed, collections.Counter() if counts is None else counts)
+        try:
+            one.run(steps, seconds)
+        except Wrong as wrong:
+            last = "\n".join(one.world.changes[-60:])
+            raise Wrong(f"seed {seed} after {one.operations} operations, in {folder}\n{last}\n{wrong}") from None
+        finally:
+            one.close()
     shutil.rmtree(folder)
+
+
+@contextmanager
+def hasty() -> Iterator[None]:
+    """Take a burst of changes to be over sooner than in use, so that more answers come from an index at rest."""
+    former = freshness._QUIET_SECONDS, freshness._DRAIN_SECONDS
+    freshness._QUIET_SECONDS, freshness._DRAIN_SECONDS = 0.004, 0.002
+    try:
+        yield
+    finally:
+        freshness._QUIET_SECONDS, freshness._DRAIN_SECONDS = former
 
 
 def memory() -> Path | None:
@@ -286,7 +297,10 @@ def main() -> None:
             failed += 1
             print(f"WRONG: {wrong}", flush=True)
         total, took = sum(counts.values()), time.monotonic() - began
-        print(f"{total:,} operations, {took:.0f} s, {total / took:.0f} a second, {time.process_time():.0f} s cpu", flush=True)
+        print(
+            f"{total:,} operations, {took:.0f} s, {total / took:.0f} a second, {time.process_time():.0f} s cpu",
+            flush=True,
+        )
     for kind, count in sorted(counts.items()):
         print(f"- {kind}: {count:,}")
     if failed:

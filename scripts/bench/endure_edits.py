@@ -164,7 +164,11 @@ class Edits:
     def _undo(self, draw: random.Random) -> str:
         """Take back the newest edit of a file that nobody has changed since."""
         newest = {path: (before, after) for path, before, after in self.undoable}
-        fitting = [path for path, (_, after) in newest.items() if path in self.world.files and self.world.files[path].content == after]
+        fitting = [
+            path
+            for path, (_, after) in newest.items()
+            if path in self.world.files and self.world.files[path].content == after
+        ]
         if not fitting:
             return ""
         path = draw.choice(fitting)

@@ -22,12 +22,51 @@ INERT_RULES = b".gitignore"
 EXTENSIONS = (b".txt", b".txt", b".log", b".log", b".dat", b"", b".py", b".md", b".tmp")
 _PIECES = (
     *(b"qa", b"Zed", b"mix", b"Ub", b"\n", b"\t", b" ", b"\\", b"\x1b[31m", b"\xff\xfe", b"\xc3", b"*", b"?", b"[x]"),
-    *(b"-rf", b"--", b"'", b'"', b"$(x)", b"%41", "\u202e".encode(), "é".encode(), "e\u0301".encode(), b"~", b"#", b"!"),
+    *(
+        b"-rf",
+        b"--",
+        b"'",
+        b'"',
+        b"$(x)",
+        b"%41",
+        "\u202e".encode(),
+        "é".encode(),
+        "e\u0301".encode(),
+        b"~",
+        b"#",
+        b"!",
+    ),
     *("漢字".encode(), "Straße".encode(), b"\x7f", b"\xed\xa0\x80", b"&amp;", b"{a,b}", b"C:", b"|", b"\r"),
 )
 WORDS = (
-    *("alpha", "Beta", "gamma_delta", "epsilonZeta", "eta-theta", "iota.kappa", "a.b(c)*", "[x]", "\\n", "$1", "^", "@@"),
-    *("foo", "FOO", "bar", "error", "WARN", "x" * 40, "0xDEADBEEF", "10.0.0.17", "192.168.1.1", "naïve", "Straße", "漢字"),
+    *(
+        "alpha",
+        "Beta",
+        "gamma_delta",
+        "epsilonZeta",
+        "eta-theta",
+        "iota.kappa",
+        "a.b(c)*",
+        "[x]",
+        "\\n",
+        "$1",
+        "^",
+        "@@",
+    ),
+    *(
+        "foo",
+        "FOO",
+        "bar",
+        "error",
+        "WARN",
+        "x" * 40,
+        "0xDEADBEEF",
+        "10.0.0.17",
+        "192.168.1.1",
+        "naïve",
+        "Straße",
+        "漢字",
+    ),
     *("привет", "Größe", "ﬁn", "😀", "ÄÖÜ", "äöü", "ΣΑΣ", "σας", "K", "ſ", "\u00a0", "tab\there", "  ", "é", "e\u0301"),
 )
 LOCAL_WORDS = {
@@ -150,7 +189,9 @@ class World:
         draw = self.draw
         encoding = encoding.removesuffix("-sig")
         pool = LOCAL_WORDS.get(encoding)
-        words = draw.choices(WORDS if encoding == "utf-8" else (*pool, "error", "foo") if pool else WORDS, k=draw.randint(0, 7))
+        words = draw.choices(
+            WORDS if encoding == "utf-8" else (*pool, "error", "foo") if pool else WORDS, k=draw.randint(0, 7)
+        )
         if draw.random() < 0.4:
             words.insert(draw.randint(0, len(words)), self.token())
         kind = draw.random()
@@ -279,7 +320,9 @@ class World:
         return False
 
     def _verdict(self, folder: bytes, name: bytes, *, is_folder: bool) -> bool:
-        above = [b"/".join(folder.split(b"/")[:depth]) for depth in range(folder.count(b"/") + 1, 0, -1)] if folder else []
+        above = (
+            [b"/".join(folder.split(b"/")[:depth]) for depth in range(folder.count(b"/") + 1, 0, -1)] if folder else []
+        )
         for rule_file in RULE_FILES:
             for base in (*above, b""):
                 node = self.files.get(join(base, rule_file))
@@ -335,7 +378,9 @@ def append(world: World) -> None:
     more = world.lines(node, world.draw.choice((1, 1, 3, 20)), valid=not small)
     if small and world.draw.random() < 0.2:
         more += world.line(node.encoding)
-    if len(node.content) + len(more) > (LARGEST if node.encoding == "utf-8" and node.end == "\n" and not small else SMALL):
+    if len(node.content) + len(more) > (
+        LARGEST if node.encoding == "utf-8" and node.end == "\n" and not small else SMALL
+    ):
         overwrite(world)
         return
     with open(world.full(path), "ab") as file:
@@ -509,7 +554,9 @@ def rename_file(world: World) -> None:
 
 
 def _depth(world: World, folder: bytes) -> int:
-    return max(one.count(b"/") for one in (*world.folders, *world.files) if one == folder or one.startswith(folder + b"/"))
+    return max(
+        one.count(b"/") for one in (*world.folders, *world.files) if one == folder or one.startswith(folder + b"/")
+    )
 
 
 def rename_folder(world: World) -> None:
@@ -632,10 +679,23 @@ def write_rules(world: World) -> None:
     if path in world.folders or path in world.others:
         return
     base = path.rpartition(b"/")[0]
-    inside = [one[len(base) + 1 if base else 0 :] for one in sorted({*world.files, *world.folders}) if one.startswith(base)]
+    inside = [
+        one[len(base) + 1 if base else 0 :] for one in sorted({*world.files, *world.folders}) if one.startswith(base)
+    ]
     plain = [one for one in inside if one and one.replace(b"/", b"").replace(b".", b"").isalnum() and one.isascii()]
     named = world.draw.choice(plain) if plain else b"one.txt"
-    pool = (b"*.tmp", b"*.dat", b"one*", b"# no rule", b"", b"!*.dat", b"!one.txt", b"two.log", b"/" + named, named + b"/")
+    pool = (
+        b"*.tmp",
+        b"*.dat",
+        b"one*",
+        b"# no rule",
+        b"",
+        b"!*.dat",
+        b"!one.txt",
+        b"two.log",
+        b"/" + named,
+        named + b"/",
+    )
     pool = tuple(one for one in pool if b"/" not in one.strip(b"/") or one.startswith(b"/"))
     content = b"".join(rule + b"\n" for rule in world.draw.sample(pool, world.draw.randint(0, 4)))
     world.files[path] = Node(content)
