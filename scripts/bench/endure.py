@@ -3,8 +3,9 @@
 
 A round makes some changes behind the index's back and some through the edit engine, then asks many questions from
 threads while nothing changes; each answer is compared exactly with the model's. At times the index is closed and
-opened again, damaged or removed, checked against the files, and compared with one made anew. Limits are so small that
-files of some kilobytes are large ones. A failing run prints its seed and what was done last, and keeps its folder.
+opened again, killed while it builds, damaged or removed, checked against the files, and compared with one made anew.
+Limits are so small that files of some kilobytes are large ones. A failing run prints its seed and what was done last,
+and keeps its folder.
 
     scripts/bench/endure.py --seed 7 --steps 100000
 """
@@ -16,13 +17,14 @@ import collections
 import os
 import random
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
 import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -153,7 +155,7 @@ class Trial:
 
     def live(self) -> None:
         """Do something to the index itself."""
-        kind = self.draw.choice(("reopen", "check", "fresh", "fresh", "delete", "damage", "reopen"))
+        kind = self.draw.choice(("reopen", "check", "fresh", "fresh", "kill", "kill", "delete", "damage"))
         self.counts[f"index: {kind}"] += 1
         if kind == "check":
             self.index.refresh()
@@ -173,7 +175,22 @@ class Trial:
                     path.unlink()
         elif kind == "damage":
             self.damage()
+        elif kind == "kill":
+            self.kill()
         self.index = self.opened()
+
+    def kill(self) -> None:
+        """Change some, and kill a process while it takes that in."""
+        for _ in range(20):
+            self.counts[f"change: {change(self.world)}"] += 1
+        command = [sys.executable, __file__, "--only-index", str(self.root), str(self.sidecar)]
+        environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        with subprocess.Popen(command, stdout=subprocess.PIPE, env=environ) as indexing:
+            assert indexing.stdout is not None
+            indexing.stdout.readline()
+            with suppress(subprocess.TimeoutExpired):
+                indexing.wait(self.draw.random() * 0.3)
+            indexing.kill()
 
     def damage(self) -> None:
         """Write noise into the sidecar, or cut it."""
@@ -268,6 +285,13 @@ def hasty() -> Iterator[None]:
         freshness._QUIET_SECONDS, freshness._DRAIN_SECONDS = former
 
 
+def only_index(root: Path, sidecar: Path) -> None:
+    """Say that we are about to, and bring an index up to date."""
+    with Index(root, sidecar, LIMITS) as index:
+        print("ready", flush=True)
+        index.build()
+
+
 def memory() -> Path | None:
     """Return a folder in memory, None for the system's own place for such folders."""
     shared = Path("/dev/shm")
@@ -282,7 +306,11 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=1e9, help="for all trials")
     parser.add_argument("--folder", type=Path, help="where the trees are made")
+    parser.add_argument("--only-index", type=Path, nargs=2, help=argparse.SUPPRESS)
     asked = parser.parse_args()
+    if asked.only_index:
+        only_index(*asked.only_index)
+        return
     first = random.SystemRandom().randrange(1 << 31) if asked.seed is None else asked.seed
     began, counts = time.monotonic(), collections.Counter[str]()
     failed = 0

@@ -658,9 +658,14 @@ def link(world: World) -> None:
 
 
 def hard_link(world: World) -> None:
-    """Give a file a second name."""
+    """Give a file a second name.
+
+    Where rules leave that name out no event tells of it, as with one outside of the tree; that is a known limit.
+    """
     path, target = world.some_file(), world.new_path(b".txt")
-    if path is not None and target is not None and os.stat(world.full(path)).st_nlink < 3:
+    if path is None or target is None or world.ignored(target):
+        return
+    if os.stat(world.full(path)).st_nlink < 3:
         os.link(world.full(path), world.full(target))
         world.files[target] = world.files[path]
         world.did("hard link", path, target)
