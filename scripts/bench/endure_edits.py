@@ -97,6 +97,7 @@ class Edits:
             return ""
         token = self.world.token()
         before = node.content
+        self._mark(path)
         if kind == "whole":
             if not small:
                 return ""
@@ -144,6 +145,12 @@ class Edits:
         del self.undoable[:-20]
         return kind
 
+    def _mark(self, path: bytes) -> None:
+        """Files with several names are written in place."""
+        if os.stat(self.world.full(path)).st_nlink > 1:
+            self.world.mark(self.world.files[path], "grown")
+            self.world.mark(self.world.files[path], "inside")
+
     def _demand(self, path: bytes, wanted: bytes, kind: str) -> None:
         self.world.did(f"edit {kind}", path)
         held = Path(os.fsdecode(self.world.full(path))).read_bytes()
@@ -173,6 +180,7 @@ class Edits:
             return ""
         path = draw.choice(fitting)
         before, _ = newest[path]
+        self._mark(path)
         reverted(self.editor, self.editor.place(os.fsdecode(self.world.full(path))), None, Progress())
         node = self.world.files[path]
         node.content, node.began = before, node.began + 1

@@ -117,6 +117,8 @@ class World:
         tokens: words that stood in a line once, the newest last.
         changes: what was done, the newest last.
         large_lines: of how many lines large files are made.
+        settle: lets the index take in what was changed.
+        marks: what was done to files since it did: `grown`, `inside`, `moved`.
     """
 
     root: bytes
@@ -128,6 +130,8 @@ class World:
     tokens: list[str] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
     large_lines: tuple[int, ...] = (60, 120, 120, 300)
+    settle: Callable[[], None] = lambda: None
+    marks: dict[Node, set[str]] = field(default_factory=dict)
     made: int = 0
     functions: int = 0
 
@@ -175,6 +179,23 @@ class World:
         """Note a change."""
         self.changes.append(f"{what} {' '.join(map(repr, paths))}")
         del self.changes[:-400]
+
+    def mark(self, node: Node, kind: str) -> None:
+        """Note what is about to be done to a file, and let the index catch up first where it could not tell.
+
+        An edit inside of a file together with growth, or with a renaming that leaves no trace of it, is a known limit.
+        """
+        marks = self.marks.get(node, set())
+        if "inside" in (marks | {kind}) and (marks | {kind}) & {"grown", "moved"}:
+            self.settle()
+            self.marks.clear()
+        self.marks.setdefault(node, set()).add(kind)
+
+    def mark_below(self, path: bytes) -> None:
+        """Note that what is at or below a path is about to be moved."""
+        for one, node in list(self.files.items()):
+            if one == path or one.startswith(path + b"/"):
+                self.mark(node, "moved")
 
     # bytes
 
@@ -383,6 +404,7 @@ def append(world: World) -> None:
     ):
         overwrite(world)
         return
+    world.mark(node, "grown")
     with open(world.full(path), "ab") as file:
         file.write(more)
     node.content += more
@@ -439,6 +461,7 @@ def overwrite_in_place(world: World) -> None:
         return
     node = world.files[path]
     start, end = world.draw.choice(spans)
+    world.mark(node, "inside")
     before = os.stat(world.full(path))
     old = node.content[start:end]
     if node.encoding.startswith("utf-8") and node.end == "\n" and world.draw.random() < 0.6:
@@ -517,6 +540,7 @@ def rotate(world: World) -> None:
     for older, newer in ((b".2", b".1"), (b".1", b"")):
         if path + newer not in world.files or path + older in world.folders or path + older in world.others:
             continue
+        world.mark_below(path + newer)
         os.rename(world.full(path + newer), world.full(path + older))
         world.files[path + older] = world.files.pop(path + newer)
     if not world.taken(path):
@@ -547,6 +571,7 @@ def rename_file(world: World) -> None:
         return
     if world.files.get(target) is world.files[path]:
         return  # two names of one file: rename does nothing
+    world.mark_below(path)
     os.rename(world.full(path), world.full(target))
     world.forget(target)
     world.moved(path, target)
@@ -570,6 +595,7 @@ def rename_folder(world: World) -> None:
     deep = target.count(b"/") + _depth(world, path) - path.count(b"/") > DEEPEST
     if inside or deep or world.taken(target) or len(world.full(target)) > 2500:
         return
+    world.mark_below(path)
     os.rename(world.full(path), world.full(target))
     world.moved(path, target)
     world.did("rename folder", path, target)
@@ -584,6 +610,7 @@ def move_out_and_in(world: World) -> None:
     target = join(path.rpartition(b"/")[0], world.name(b""))
     if world.taken(target):
         return
+    world.mark_below(path)
     aside = world.outside + b"/moved"
     os.rename(world.full(path), aside)
     world.moved(path, target)
