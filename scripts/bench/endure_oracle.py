@@ -109,6 +109,7 @@ class Oracle:
     draw: random.Random
     held: list[Held] = field(default_factory=list)
     _texts: dict[int, tuple[bytes, Node, Text]] = field(default_factory=dict)
+    _listed: tuple[int, list[tuple[bytes, bool]]] = (-1, [])
 
     def text(self, node: Node) -> Text:
         """Return the text of a file, remembered for as long as its bytes are the same object."""
@@ -127,11 +128,17 @@ class Oracle:
             yield scope
             return
         below = scope + b"/" if scope else b""
-        for path in sorted(world.files, key=lambda one: one.split(b"/")):
-            if not path.startswith(below) or (not hidden and is_hidden(path, below)):
-                continue
-            if ignored or not world.ignored(path):
+        for path, left_out in self.listed():
+            if (ignored or not left_out) and path.startswith(below) and (hidden or not is_hidden(path, below)):
                 yield path
+
+    def listed(self) -> list[tuple[bytes, bool]]:
+        """Return the files in path order, each with whether rules leave it out."""
+        world = self.world
+        if self._listed[0] != world.version:
+            found = [(path, world.ignored(path)) for path in sorted(world.files, key=lambda one: one.split(b"/"))]
+            self._listed = world.version, found
+        return self._listed[1]
 
     def scope(self) -> bytes:
         """Return a file or folder to ask about."""

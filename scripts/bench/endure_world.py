@@ -133,6 +133,7 @@ class World:
     settle: Callable[[], None] = lambda: None
     marks: dict[Node, set[str]] = field(default_factory=dict)
     made: int = 0
+    version: int = 0
     functions: int = 0
 
     # names and paths
@@ -177,6 +178,7 @@ class World:
 
     def did(self, what: str, *paths: bytes) -> None:
         """Note a change."""
+        self.version += 1
         self.changes.append(f"{what} {' '.join(map(repr, paths))}")
         del self.changes[:-400]
 
