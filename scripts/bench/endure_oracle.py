@@ -205,7 +205,7 @@ class Oracle:
             mode=draw.choice(
                 (OutputMode.MATCHES, OutputMode.MATCHES, OutputMode.MATCHES, OutputMode.COUNT, OutputMode.FILES)
             ),
-            max_hits=draw.choice((2, 25, 100_000, 100_000)),
+            max_hits=draw.choice((2, 25, *[100_000] * 6)),
             brute=draw.random() < 0.05,
         )
         values: dict[str, Any] = {}
@@ -227,7 +227,7 @@ class Oracle:
             values["include"] = (f"*{draw.choice(EXTENSIONS[:5]).decode()}",)
         if draw.random() < 0.05:
             values["exclude"] = ("*.log",)
-        if draw.random() < 0.05 and request.mode is OutputMode.MATCHES:
+        if draw.random() < 0.2 and request.mode is OutputMode.MATCHES and scope in self.world.files:
             values["invert"] = True
         request = replace(request, **values)
         compiled = re.compile(ours, 0 if request.case_sensitive else re.IGNORECASE)

@@ -384,7 +384,7 @@ def is_hidden(path: bytes, below: bytes = b"") -> bool:
 def create(world: World) -> None:
     """Make a file."""
     path = world.new_path()
-    if path is None or len(world.files) > 70:
+    if path is None or len(world.files) > 50:
         return
     world.files[path] = node = world.fresh(path)
     world.write(path, node.content)
