@@ -9,16 +9,19 @@ from __future__ import annotations
 import hashlib
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from endure_world import EXTENSIONS, WORDS, Node, World, is_hidden, is_rule_file, join
+from endure_world import WORDS, Node, World, is_hidden, journals
 
 from linedex.answers import Coverage, OutputMode, ReadAnswer, SearchAnswer, SearchRequest, SymbolRequest
 from linedex.errors import LinedexError
 from linedex.files.text_format import detect_bytes
 from linedex.index import Index
+from linedex.log_answers import TimelineRequest
 from linedex.model import Newline, RelPath
 
 REFUSED = "refused"
@@ -172,6 +175,10 @@ class Oracle:
             self.find_files: 7,
             self.read_on: 6,
             self.symbol: 2,
+            self.journal: 6,
+            self.timeline: 2,
+            self.listing: 4,
+            self.outline: 1,
         }
         return self.draw.choices(list(kinds), list(kinds.values()))[0]()
 
@@ -224,7 +231,7 @@ class Oracle:
                 values["whole_line"] = True
             values["pattern"] = literal
         if draw.random() < 0.1:
-            values["include"] = (f"*{draw.choice(EXTENSIONS[:5]).decode()}",)
+            values["include"] = (f"*{draw.choice(('.txt', '.log', '.dat'))}",)
         if draw.random() < 0.05:
             values["exclude"] = ("*.log",)
         if draw.random() < 0.2 and request.mode is OutputMode.MATCHES and scope in self.world.files:
@@ -423,6 +430,123 @@ class Oracle:
 
         return Question("symbol", name, ask, wanted)
 
+    def listing(self) -> Question:
+        """List a folder."""
+        world = self.world
+        folder = self.draw.choice(sorted(world.folders))
+        hidden, ignored = self.draw.random() < 0.5, self.draw.random() < 0.3
+        below = folder + b"/" if folder else b""
+        wanted: dict[bytes, object] = {}
+        # who names a folder that is left out means what is in it
+        named = world.ignored(folder, is_folder=True) if folder else False
+        for path in (*world.files, *world.folders, *world.others):
+            name = path[len(below) :]
+            if not path or not path.startswith(below) or b"/" in name or (name.startswith(b".") and not hidden):
+                continue
+            left_out = world.ignored(path, is_folder=path in world.folders)
+            if ignored or named or not left_out:
+                size = len(world.files[path].content) if path in world.files else -1
+                wanted[path] = path in world.folders, size, path in world.others, left_out
+
+        def ask(index: Index) -> object:
+            answer = index.listing(RelPath(folder), 1, 10_000, include_hidden=hidden, include_ignored=ignored)
+            return {
+                bytes(one.path): (
+                    one.is_folder,
+                    one.size if not one.is_folder and not one.special else -1,
+                    bool(one.special),
+                    one.ignored,
+                )
+                for one in answer.entries
+            }
+
+        return Question("listing", f"{folder!r} hidden={hidden} ignored={ignored}", ask, wanted)
+
+    def outline(self) -> Question | None:
+        """Ask for the functions of a file of code."""
+        found = [path for path in sorted(self.world.files) if path.endswith(b".py")]
+        if not found:
+            return None
+        path = self.draw.choice(found)
+        lines = self.world.files[path].content.decode().split("\n")
+        wanted = [(line[4:].split("(")[0], at) for at, line in enumerate(lines, 1) if line.startswith("def ")]
+
+        def ask(index: Index) -> object:
+            return [(one.name, one.line) for one in index.outline(RelPath(path)).symbols]
+
+        return Question("outline", repr(path), ask, wanted)
+
+    def _journal(self) -> tuple[bytes, list[tuple[datetime, str, str]]] | None:
+        """Return a journal, and of each line the time and level of its record."""
+        found = journals(self.world)
+        if not found:
+            return None
+        path = self.draw.choice(found)
+        told: list[tuple[datetime, str, str]] = []
+        for line in self.world.files[path].content.decode().split("\n")[:-1]:
+            if line.startswith("  at"):
+                told.append((*told[-1][:2], line))
+            else:
+                moment = datetime.strptime(line[:19], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
+                told.append((moment, line[20:].split(" ")[0].lower(), line))
+        return path, told
+
+    def _selected(
+        self, told: list[tuple[datetime, str, str]]
+    ) -> tuple[dict[str, str], Callable[[datetime, str], bool]]:
+        """Return a range of time and levels as they are asked for, and what they take."""
+        moments = sorted(self.draw.choices([moment for moment, _, _ in told], k=2))
+        since, until = moments[0], moments[1] + timedelta(seconds=self.draw.choice((1, 30, 60)))
+        level, meant = self.draw.choice(
+            (("", ("info", "warn", "error")), ("error", ("error",)), ("warn+", ("warn", "error")), ("info", ("info",)))
+        )
+        asked = {"level": level} if level else {}
+        if self.draw.random() < 0.7:
+            asked["since"] = f"{since:%Y-%m-%dT%H:%M:%S}"
+        if self.draw.random() < 0.7:
+            asked["until"] = f"{until:%Y-%m-%dT%H:%M:%S}"
+        low = since if "since" in asked else datetime.min.replace(tzinfo=UTC)
+        high = until if "until" in asked else datetime.max.replace(tzinfo=UTC)
+        return asked, lambda moment, word: low <= moment < high and word in meant
+
+    def journal(self) -> Question | None:
+        """Search a journal by time and level."""
+        found = self._journal()
+        if found is None:
+            return None
+        path, told = found
+        asked, takes = self._selected(told)
+        pattern = self.draw.choice(("bob", "disk", "x", "at disk", self.draw.choice(told)[2][-9:]))
+        request = SearchRequest(pattern, RelPath(path), case_sensitive=True, max_hits=100_000, **asked)
+        wanted = [at for at, (moment, word, line) in enumerate(told, 1) if pattern in line and takes(moment, word)]
+
+        def ask(index: Index) -> object:
+            answer = index.search(request)
+            _demand_complete(answer, allowed=(Coverage.COMPLETE,))
+            return [hit.line for file in answer.files for hit in file.hits]
+
+        return Question("journal", repr(request), ask, wanted)
+
+    def timeline(self) -> Question | None:
+        """Count the records of a journal by level."""
+        found = self._journal()
+        if found is None:
+            return None
+        path, told = found
+        asked, takes = self._selected(told)
+        request = TimelineRequest(RelPath(path), **asked)
+        wanted = Counter(word for moment, word, line in told if not line.startswith("  at") and takes(moment, word))
+
+        def ask(index: Index) -> object:
+            answer = index.timeline(request)
+            counted = Counter[str]()
+            for bucket in answer.buckets:
+                counted.update(bucket.levels)
+            assert +counted == +Counter(answer.levels)
+            return dict(+counted)
+
+        return Question("timeline", repr(request), ask, dict(wanted))
+
 
 def _escaped(literal: str) -> str:
     """Return a literal as a pattern of RE2's syntax."""
@@ -540,6 +664,3 @@ def _read_on(index: Index, held: Held) -> object:
     except LinedexError:
         return REFUSED
     raise AssertionError("reading on does not end")
-
-
-__all__ = ["Oracle", "Question", "Text", "is_rule_file", "join", "same_hits", "text_of"]

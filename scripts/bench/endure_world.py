@@ -13,13 +13,14 @@ import shutil
 import string
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 RULE_FILES = (b".linedexignore", b".ignore")
 """In the order in which they are asked."""
 INERT_RULES = b".gitignore"
 """Counts inside a repository only, and there is none."""
-EXTENSIONS = (b".txt", b".txt", b".log", b".log", b".dat", b"", b".py", b".md", b".tmp")
+EXTENSIONS = (b".txt", b".txt", b".log", b".log", b".dat", b"", b".py", b".md", b".tmp", b".journal.log")
 _PIECES = (
     *(b"qa", b"Zed", b"mix", b"Ub", b"\n", b"\t", b" ", b"\\", b"\x1b[31m", b"\xff\xfe", b"\xc3", b"*", b"?", b"[x]"),
     *(
@@ -80,6 +81,9 @@ LOCAL_WORDS = {
 }
 MARKS = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff", "utf-8-sig": b"\xef\xbb\xbf"}
 STRAYS = (b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xe6\xbc", b"\x80")
+JOURNAL = b".journal.log"
+"""Logs with a stamp and a level in each record, which only grow and rotate."""
+CLOCK = datetime(2026, 3, 4, 5, 0, 0, tzinfo=UTC)
 SMALL = 28 << 10
 """Below this size anything may be drawn; larger files are whole lines of valid UTF-8, whose encoding nobody guesses."""
 LARGEST = 400 << 10
@@ -132,6 +136,7 @@ class World:
     large_lines: tuple[int, ...] = (60, 120, 120, 300)
     settle: Callable[[], None] = lambda: None
     marks: dict[Node, set[str]] = field(default_factory=dict)
+    seconds: int = 0
     made: int = 0
     version: int = 0
     functions: int = 0
@@ -170,8 +175,8 @@ class World:
         return None if self.taken(path) or len(self.full(path)) > 3500 else path
 
     def some_file(self, *, text: bool = True) -> bytes | None:
-        """Return a file that is no rule file; with `text` neither one of code."""
-        found = [path for path in sorted(self.files) if not is_rule_file(path)]
+        """Return a file that is no rule file and no journal; with `text` neither one of code."""
+        found = [path for path in sorted(self.files) if not is_rule_file(path) and JOURNAL not in path]
         if text:
             found = [path for path in found if not path.endswith(b".py")]
         return self.draw.choice(found) if found else None
@@ -243,6 +248,8 @@ class World:
         draw = self.draw
         if path.endswith(b".py"):
             return Node(self.code(draw.randint(0, 6)))
+        if JOURNAL in path:
+            return Node(self.records(draw.choice((3, 8, 40, 150))))
         kind = draw.random()
         if kind < 0.55:
             node = Node()
@@ -273,6 +280,18 @@ class World:
             self.functions += 1
             parts.append(f"def fn_{self.functions}(a, b):\n    # {self.token()}\n    return a + {self.functions}\n\n\n")
         return "".join(parts).encode()
+
+    def records(self, count: int) -> bytes:
+        """Return so many records of a journal, some with lines of a trace; the clock goes back a little at times."""
+        draw, lines = self.draw, []
+        for _ in range(count):
+            self.seconds += draw.choice((0, 1, 7, 30, 60, 90, -20))
+            moment = CLOCK + timedelta(seconds=self.seconds)
+            level = draw.choice(("INFO", "INFO", "WARN", "ERROR"))
+            message = draw.choice(("disk full", "user bob", "x" * 60, "request took 17 ms"))
+            lines.append(f"{moment:%Y-%m-%d %H:%M:%S} {level} {message} {self.token()}")
+            lines += ["  at disk.place(bob)"] * draw.choice((0, 0, 0, 2))
+        return "".join(line + "\n" for line in lines).encode()
 
     # the disk
 
@@ -425,6 +444,34 @@ def append_code(world: World) -> None:
         world.did("append code", path)
 
 
+def journals(world: World) -> list[bytes]:
+    """Return the journals that are written to."""
+    return [path for path in sorted(world.files) if path.endswith(JOURNAL)]
+
+
+def append_records(world: World) -> None:
+    """Add records to a journal, or begin it anew when it is long."""
+    found = journals(world)
+    if not found:
+        return
+    path = world.draw.choice(found)
+    if len(world.files[path].content) > 60_000:
+        _rotate(world, path)
+        return
+    more = world.records(world.draw.choice((1, 1, 2, 9)))
+    with open(world.full(path), "ab") as file:
+        file.write(more)
+    world.files[path].content += more
+    world.did("append records", path)
+
+
+def rotate_journal(world: World) -> None:
+    """Rotate a journal."""
+    found = journals(world)
+    if found:
+        _rotate(world, world.draw.choice(found))
+
+
 def overwrite(world: World) -> None:
     """Write a file anew."""
     path = world.some_file(text=False)
@@ -537,7 +584,12 @@ def copytruncate(world: World) -> None:
 def rotate(world: World) -> None:
     """Rename a log to its next name, older ones too, and begin a new one."""
     path = world.some_file()
-    if path is None or len(path.rpartition(b"/")[2]) > 240:
+    if path is not None:
+        _rotate(world, path)
+
+
+def _rotate(world: World, path: bytes) -> None:
+    if len(path.rpartition(b"/")[2]) > 240:
         return
     for older, newer in ((b".2", b".1"), (b".1", b"")):
         if path + newer not in world.files or path + older in world.folders or path + older in world.others:
@@ -547,7 +599,8 @@ def rotate(world: World) -> None:
         world.files[path + older] = world.files.pop(path + newer)
     if not world.taken(path):
         world.files[path] = node = Node()
-        node.content = world.lines(node, world.draw.choice((0, 1, 4)))
+        lines = world.draw.choice((0, 1, 4))
+        node.content = world.records(3 + lines) if JOURNAL in path else world.lines(node, lines)
         world.write(path, node.content)
     world.did("rotate", path)
 
@@ -569,7 +622,7 @@ def rename_file(world: World) -> None:
         return
     if world.draw.random() < 0.2:
         target = world.some_file(text=False)
-    if target is None or target == path or path.endswith(b".py") != target.endswith(b".py"):
+    if target is None or target == path or path.endswith(b".py") != target.endswith(b".py") or JOURNAL in target:
         return
     if world.files.get(target) is world.files[path]:
         return  # two names of one file: rename does nothing
@@ -617,7 +670,7 @@ def move_out_and_in(world: World) -> None:
     os.rename(world.full(path), aside)
     world.moved(path, target)
     for one in sorted(world.files):
-        if one.startswith(target + b"/") and not is_rule_file(one):
+        if one.startswith(target + b"/") and not is_rule_file(one) and JOURNAL not in one:
             _renew(world, one)
             with open(aside + one[len(target) :], "wb") as file:
                 file.write(world.files[one].content)
@@ -743,6 +796,8 @@ CHANGES: dict[Callable[[World], None], int] = {
     create: 10,
     append: 14,
     append_code: 2,
+    append_records: 5,
+    rotate_journal: 1,
     overwrite: 5,
     overwrite_in_place: 7,
     replace_by_rename: 4,
