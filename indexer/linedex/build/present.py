@@ -259,9 +259,12 @@ class Present:
         self.linked |= twins
 
     def take_twins(self) -> set[bytes]:
-        """Return the files that were found to have a second link since the last call, and not by looking at them."""
+        """Return the files that were found to have a second link since the last call, and not by looking at them.
+
+        Those that are known no more are not among them: rules may have left one out meanwhile.
+        """
         twins, self._twins = self._twins, set()
-        return twins
+        return set(filter(self.has, twins))
 
     # files the catalogue lacks
 
