@@ -181,23 +181,36 @@ class Rows:
         self._db = db
 
     def row(self, group: int, columns: int, position: int) -> Bits:
-        """Return row `position` of a group, eight columns to a byte."""
+        """Return row `position` of a group, eight columns to a byte.
+
+        Raises:
+            apsw.CorruptError: it is not there: the sidecar is damaged.
+        """
         step = rows_per_chunk(columns)
         width = -(-columns // 8)
         blob = self._db.execute(
             "SELECT substr(bits, ?, ?) FROM group_rows WHERE key = ?",
             (position % step * width + 1, width, group << _GROUP_SHIFT | position // step),
         ).get
+        if blob is None or len(blob) != width:
+            raise apsw.CorruptError(f"a row of group {group} is missing")
         return np.frombuffer(blob, np.uint8)
 
     def all(self, group: int, bits: int, columns: int) -> Bits:
-        """Return all rows of a group."""
+        """Return all rows of a group.
+
+        Raises:
+            apsw.CorruptError: some are not there: the sidecar is damaged.
+        """
         blobs = self._db.execute(
             "SELECT bits FROM group_rows WHERE key >= ? AND key < ? ORDER BY key",
             (group << _GROUP_SHIFT, (group + 1) << _GROUP_SHIFT),
         )
         whole = b"".join(blob for (blob,) in blobs)
-        return np.frombuffer(whole, np.uint8).reshape(1 << bits, -(-columns // 8))
+        width = -(-columns // 8)
+        if len(whole) != width << bits:
+            raise apsw.CorruptError(f"rows of group {group} are missing")
+        return np.frombuffer(whole, np.uint8).reshape(1 << bits, width)
 
 
 def file_groups(db: apsw.Connection) -> Iterator[FileGroup]:

@@ -1,0 +1,825 @@
+"""A tree of hostile names and bytes that is changed at random, and what it holds by a model that never reads it.
+
+The model is told of each change as it is made; `differences` says where the disk has something else, which would be a
+fault of the model. It knows nothing of linedex but the names of its ignore files.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import random
+import shutil
+import string
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+RULE_FILES = (b".linedexignore", b".ignore")
+"""In the order in which they are asked."""
+INERT_RULES = b".gitignore"
+"""Counts inside a repository only, and there is none."""
+EXTENSIONS = (b".txt", b".txt", b".log", b".log", b".dat", b"", b".py", b".md", b".tmp", b".journal.log")
+_PIECES = (
+    *(b"qa", b"Zed", b"mix", b"Ub", b"\n", b"\t", b" ", b"\\", b"\x1b[31m", b"\xff\xfe", b"\xc3", b"*", b"?", b"[x]"),
+    *(
+        b"-rf",
+        b"--",
+        b"'",
+        b'"',
+        b"$(x)",
+        b"%41",
+        "\u202e".encode(),
+        "é".encode(),
+        "e\u0301".encode(),
+        b"~",
+        b"#",
+        b"!",
+    ),
+    *("漢字".encode(), "Straße".encode(), b"\x7f", b"\xed\xa0\x80", b"&amp;", b"{a,b}", b"C:", b"|", b"\r"),
+)
+WORDS = (
+    *(
+        "alpha",
+        "Beta",
+        "gamma_delta",
+        "epsilonZeta",
+        "eta-theta",
+        "iota.kappa",
+        "a.b(c)*",
+        "[x]",
+        "\\n",
+        "$1",
+        "^",
+        "@@",
+    ),
+    *(
+        "foo",
+        "FOO",
+        "bar",
+        "error",
+        "WARN",
+        "x" * 40,
+        "0xDEADBEEF",
+        "10.0.0.17",
+        "192.168.1.1",
+        "naïve",
+        "Straße",
+        "漢字",
+    ),
+    *("привет", "Größe", "ﬁn", "😀", "ÄÖÜ", "äöü", "ΣΑΣ", "σας", "K", "ſ", "\u00a0", "tab\there", "  ", "é", "e\u0301"),
+)
+LOCAL_WORDS = {
+    "cp1252": ("schön", "für", "Übung", "Größe", "über", "Äpfel", "Straße", "heute"),
+    "gb18030": ("我们", "今天", "学习", "中文", "编码", "问题", "字符", "文件", "索引", "程序"),
+    "cp932": ("日本語", "表示", "ソース", "能力", "文字", "テスト", "検索", "ひらがな", "です"),
+    "euc-kr": ("한국어", "문서", "검색", "편집", "우리는", "오늘", "공부합니다", "글자"),
+    "koi8-r": ("привет", "мир", "как", "дела", "сегодня", "строка", "ещё", "файл", "поиск"),
+    "utf-16-le": ("naïve", "漢字", "привет", "€", "😀", "ਊ"),
+    "utf-16-be": ("naïve", "漢字", "привет", "€", "😀", "ഊ"),
+}
+MARKS = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff", "utf-8-sig": b"\xef\xbb\xbf"}
+STRAYS = (b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xe6\xbc", b"\x80")
+JOURNAL = b".journal.log"
+"""Logs with a stamp and a level in each record, which only grow and rotate."""
+CLOCK = datetime(2026, 3, 4, 5, 0, 0, tzinfo=UTC)
+SMALL = 28 << 10
+"""Below this size anything may be drawn; larger files are whole lines of valid UTF-8, whose encoding nobody guesses."""
+LARGEST = 400 << 10
+DEEPEST = 7
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """The bytes of a file, whatever names it has.
+
+    Attributes:
+        content: its bytes.
+        encoding: what it is written in.
+        end: what ends its lines.
+        began: counts each change that is no append.
+    """
+
+    content: bytes = b""
+    encoding: str = "utf-8"
+    end: str = "\n"
+    began: int = 0
+
+
+@dataclass(slots=True)
+class World:
+    """The tree and its model.
+
+    Attributes:
+        root: the tree, absolute.
+        outside: a folder beside it.
+        draw: decides.
+        files: the regular files by their path below the root.
+        folders: the folders, the root (b"") among them.
+        others: links and FIFOs.
+        tokens: words that stood in a line once, the newest last.
+        changes: what was done, the newest last.
+        large_lines: of how many lines large files are made.
+        settle: lets the index take in what was changed.
+        marks: what was done to files since it did: `grown`, `inside`, `moved`.
+    """
+
+    root: bytes
+    outside: bytes
+    draw: random.Random
+    files: dict[bytes, Node] = field(default_factory=dict)
+    folders: set[bytes] = field(default_factory=lambda: {b""})
+    others: set[bytes] = field(default_factory=set)
+    tokens: list[str] = field(default_factory=list)
+    changes: list[str] = field(default_factory=list)
+    large_lines: tuple[int, ...] = (60, 120, 120, 300)
+    settle: Callable[[], None] = lambda: None
+    marks: dict[Node, set[str]] = field(default_factory=dict)
+    seconds: int = 0
+    made: int = 0
+    version: int = 0
+    functions: int = 0
+
+    # names and paths
+
+    def full(self, path: bytes) -> bytes:
+        """Return where a path of the tree is on the disk."""
+        return self.root + b"/" + path if path else self.root
+
+    def taken(self, path: bytes) -> bool:
+        """Say whether there is anything by this path."""
+        return path in self.files or path in self.folders or path in self.others
+
+    def name(self, extension: bytes) -> bytes:
+        """Return a name."""
+        draw = self.draw
+        self.made += 1
+        kind = draw.random()
+        if kind < 0.35:
+            stem = draw.choice((b"one", b"two", b"Two", b"app", b"APP", b"three", b"notes"))
+        elif kind < 0.38:
+            unique = f"long{self.made}".encode()
+            stem = (unique + draw.choice((b"n", "漢".encode(), b"\n")) * 250)[: 250 - len(extension)]
+        else:
+            stem = b"".join(draw.choices(_PIECES, k=draw.randint(1, 3))) + f"{self.made % 97}".encode()
+        if draw.random() < 0.06:
+            stem = b"." + stem
+        return stem + extension
+
+    def new_path(self, extension: bytes | None = None) -> bytes | None:
+        """Return a free path in a folder that is not too deep; None if the one that was drawn is taken."""
+        folder = self.draw.choice(sorted(self.folders))
+        name = self.name(self.draw.choice(EXTENSIONS) if extension is None else extension)
+        path = join(folder, name)
+        return None if self.taken(path) or len(self.full(path)) > 3500 else path
+
+    def some_file(self, *, text: bool = True) -> bytes | None:
+        """Return a file that is no rule file and no journal; with `text` neither one of code."""
+        found = [path for path in sorted(self.files) if not is_rule_file(path) and JOURNAL not in path]
+        if text:
+            found = [path for path in found if not path.endswith(b".py")]
+        return self.draw.choice(found) if found else None
+
+    def did(self, what: str, *paths: bytes) -> None:
+        """Note a change."""
+        self.version += 1
+        self.changes.append(f"{what} {' '.join(map(repr, paths))}")
+        del self.changes[:-400]
+
+    def mark(self, node: Node, kind: str) -> None:
+        """Note what is about to be done to a file, and let the index catch up first where it could not tell.
+
+        An edit inside of a file together with growth, or with a renaming that leaves no trace of it, is a known limit.
+        """
+        marks = self.marks.get(node, set())
+        if "inside" in (marks | {kind}) and (marks | {kind}) & {"grown", "moved"}:
+            self.settle()
+            self.marks.clear()
+        self.marks.setdefault(node, set()).add(kind)
+
+    def mark_below(self, path: bytes) -> None:
+        """Note that what is at or below a path is about to be moved."""
+        for one, node in list(self.files.items()):
+            if one == path or one.startswith(path + b"/"):
+                self.mark(node, "moved")
+
+    # bytes
+
+    def token(self) -> str:
+        """Return a word that stood nowhere before."""
+        token = f"t{len(self.tokens)}{self.draw.choice(string.ascii_letters)}x"
+        self.tokens.append(token)
+        return token
+
+    def line(self, encoding: str, *, valid: bool = True) -> bytes:
+        """Return a line without its end."""
+        draw = self.draw
+        encoding = encoding.removesuffix("-sig")
+        pool = LOCAL_WORDS.get(encoding)
+        words = draw.choices(
+            WORDS if encoding == "utf-8" else (*pool, "error", "foo") if pool else WORDS, k=draw.randint(0, 7)
+        )
+        if draw.random() < 0.4:
+            words.insert(draw.randint(0, len(words)), self.token())
+        kind = draw.random()
+        if kind < 0.1:
+            level = draw.choice(("INFO", "WARN", "ERROR", "DEBUG"))
+            words.insert(0, f"2026-03-0{draw.randint(1, 9)} 0{draw.randint(0, 9)}:{draw.randint(10, 59)}:00 {level}")
+        elif kind < 0.12:
+            words = words * draw.randint(2, 60)
+        elif kind < 0.14:
+            words = ["".join(draw.choices(string.hexdigits, k=draw.choice((16, 200, 3000))))]
+        made = " ".join(words).encode(encoding)
+        if not valid and encoding == "utf-8" and draw.random() < 0.1:
+            at = draw.randint(0, len(made))
+            made = made[:at] + draw.choice(STRAYS) + made[at:]
+        if not valid and draw.random() < 0.02:
+            made += "\rz".encode(encoding)
+        return made
+
+    def lines(self, node: Node, count: int, *, valid: bool = True) -> bytes:
+        """Return so many lines as the file has them."""
+        end = node.end.encode(node.encoding.removesuffix("-sig"))
+        return b"".join(self.line(node.encoding, valid=valid) + end for _ in range(count))
+
+    def fresh(self, path: bytes) -> Node:
+        """Return a new file's bytes."""
+        draw = self.draw
+        if path.endswith(b".py"):
+            return Node(self.code(draw.randint(0, 6)))
+        if JOURNAL in path:
+            return Node(self.records(draw.choice((3, 8, 40, 150))))
+        kind = draw.random()
+        if kind < 0.55:
+            node = Node()
+        elif kind < 0.65:
+            node = Node(encoding="utf-8", end=draw.choice(("\r\n", "\r")))
+        elif kind < 0.7:
+            node = Node(encoding="utf-8-sig")
+        else:
+            node = Node(encoding=draw.choice(sorted(LOCAL_WORDS)), end=draw.choice(("\n", "\n", "\r\n")))
+        mark = MARKS.get(node.encoding, b"")
+        if draw.random() < 0.03:
+            node.content = draw.choice((b"", b"\n", b"\0" * 300, bytes(range(256)), b"\r", b"x", mark))
+            return node
+        count = draw.choice((0, 1, 2, 3, 5, 8, 12, 25))
+        if node.encoding == "utf-8" and node.end == "\n" and draw.random() < 0.08:
+            node.content = self.lines(node, draw.choice(self.large_lines))[:LARGEST]
+            node.content = node.content[: node.content.rfind(b"\n") + 1]
+            return node
+        node.content = mark + self.lines(node, count, valid=False)
+        if draw.random() < 0.3:
+            node.content += self.line(node.encoding)
+        return node
+
+    def code(self, count: int) -> bytes:
+        """Return so many functions of Python."""
+        parts = []
+        for _ in range(count):
+            self.functions += 1
+            parts.append(f"def fn_{self.functions}(a, b):\n    # {self.token()}\n    return a + {self.functions}\n\n\n")
+        return "".join(parts).encode()
+
+    def records(self, count: int) -> bytes:
+        """Return so many records of a journal, some with lines of a trace; the clock goes back a little at times."""
+        draw, lines = self.draw, []
+        for _ in range(count):
+            self.seconds += draw.choice((0, 1, 7, 30, 60, 90, -20))
+            moment = CLOCK + timedelta(seconds=self.seconds)
+            level = draw.choice(("INFO", "INFO", "WARN", "ERROR"))
+            message = draw.choice(("disk full", "user bob", "x" * 60, "request took 17 ms"))
+            lines.append(f"{moment:%Y-%m-%d %H:%M:%S} {level} {message} {self.token()}")
+            lines += ["  at disk.place(bob)"] * draw.choice((0, 0, 0, 2))
+        return "".join(line + "\n" for line in lines).encode()
+
+    # the disk
+
+    def write(self, path: bytes, content: bytes) -> None:
+        """Write a file as most programs do: cut to nothing, then written."""
+        with open(self.full(path), "wb") as file:
+            file.write(content)
+
+    def forget(self, path: bytes) -> None:
+        """Forget what is at or below a path."""
+        below = path + b"/"
+        for known in (self.files, self.folders, self.others):
+            for one in [one for one in known if one == path or one.startswith(below)]:
+                if isinstance(known, dict):
+                    del known[one]
+                else:
+                    known.discard(one)
+
+    def moved(self, path: bytes, target: bytes) -> None:
+        """Know what is at or below a path by another."""
+        below = path + b"/"
+
+        def renamed(one: bytes) -> bytes:
+            return target + one[len(path) :] if one == path or one.startswith(below) else one
+
+        self.files = {renamed(one): node for one, node in self.files.items()}
+        self.folders = {renamed(one) for one in self.folders}
+        self.others = {renamed(one) for one in self.others}
+
+    def differences(self) -> list[str]:
+        """Return where the disk is not as the model has it."""
+        found: list[str] = []
+        files, folders, others = set(), set(), set()
+        for at, below, names in os.walk(self.root):
+            folder = at[len(self.root) + 1 :]
+            folders.add(folder)
+            for name in below:
+                if os.path.islink(os.path.join(at, name)):
+                    others.add(join(folder, name))
+            for name in names:
+                path = join(folder, name)
+                whole = self.full(path)
+                if os.path.islink(whole) or not os.path.isfile(whole):
+                    others.add(path)
+                    continue
+                files.add(path)
+                held = Path(os.fsdecode(whole)).read_bytes()
+                if path in self.files and held != self.files[path].content:
+                    found.append(f"{path!r} holds {len(held)} bytes, not the {len(self.files[path].content)} it should")
+        for kind, here, known in (
+            ("files", files, set(self.files)),
+            ("folders", folders, self.folders),
+            ("others", others, self.others),
+        ):
+            if here != known:
+                found.append(f"{kind}: only on the disk {sorted(here - known)!r}, only known {sorted(known - here)!r}")
+        return found
+
+    # rules
+
+    def ignored(self, path: bytes, *, is_folder: bool = False) -> bool:
+        """Say whether rules leave a path out, by itself or with a folder around it."""
+        parts = path.split(b"/")
+        for depth in range(len(parts)):
+            folder = depth < len(parts) - 1 or is_folder
+            if self._verdict(b"/".join(parts[:depth]), parts[depth], is_folder=folder):
+                return True
+        return False
+
+    def _verdict(self, folder: bytes, name: bytes, *, is_folder: bool) -> bool:
+        above = (
+            [b"/".join(folder.split(b"/")[:depth]) for depth in range(folder.count(b"/") + 1, 0, -1)] if folder else []
+        )
+        for rule_file in RULE_FILES:
+            for base in (*above, b""):
+                node = self.files.get(join(base, rule_file))
+                if node is None:
+                    continue
+                inside = join(folder, name)[len(base) + 1 if base else 0 :]
+                for line in reversed(node.content.split(b"\n")):
+                    pattern = line.removeprefix(b"!")
+                    if not pattern or pattern.startswith(b"#") or (pattern.endswith(b"/") and not is_folder):
+                        continue
+                    pattern = pattern.removesuffix(b"/")
+                    tested = inside if pattern.startswith(b"/") else name
+                    if fnmatch.fnmatchcase(tested, pattern.removeprefix(b"/")):
+                        return not line.startswith(b"!")
+        return False
+
+
+def join(folder: bytes, name: bytes) -> bytes:
+    """Return a path of the tree."""
+    return folder + b"/" + name if folder else name
+
+
+def is_rule_file(path: bytes) -> bool:
+    """Say whether a path is of a file of rules."""
+    return path.rpartition(b"/")[2] in (*RULE_FILES, INERT_RULES)
+
+
+def is_hidden(path: bytes, below: bytes = b"") -> bool:
+    """Say whether a component of a path, below a folder, starts with a dot."""
+    return b"/." in b"/" + path[len(below) :].lstrip(b"/")
+
+
+# changes by others
+
+
+def create(world: World) -> None:
+    """Make a file."""
+    path = world.new_path()
+    if path is None or len(world.files) > 50:
+        return
+    world.files[path] = node = world.fresh(path)
+    world.write(path, node.content)
+    world.did("create", path)
+
+
+def append(world: World) -> None:
+    """Add to the end of a file, by whole lines or not."""
+    path = world.some_file()
+    if path is None:
+        return
+    node = world.files[path]
+    small = len(node.content) < SMALL
+    more = world.lines(node, world.draw.choice((1, 1, 3, 20)), valid=not small)
+    if small and world.draw.random() < 0.2:
+        more += world.line(node.encoding)
+    if len(node.content) + len(more) > (
+        LARGEST if node.encoding == "utf-8" and node.end == "\n" and not small else SMALL
+    ):
+        overwrite(world)
+        return
+    world.mark(node, "grown")
+    with open(world.full(path), "ab") as file:
+        file.write(more)
+    node.content += more
+    world.did(f"append {len(more)} bytes", path)
+
+
+def append_code(world: World) -> None:
+    """Add functions to a file of code."""
+    found = [path for path in sorted(world.files) if path.endswith(b".py")]
+    if found:
+        path = world.draw.choice(found)
+        more = world.code(1)
+        with open(world.full(path), "ab") as file:
+            file.write(more)
+        world.files[path].content += more
+        world.did("append code", path)
+
+
+def journals(world: World) -> list[bytes]:
+    """Return the journals that are written to."""
+    return [path for path in sorted(world.files) if path.endswith(JOURNAL)]
+
+
+def append_records(world: World) -> None:
+    """Add records to a journal, or begin it anew when it is long."""
+    found = journals(world)
+    if not found:
+        return
+    path = world.draw.choice(found)
+    if len(world.files[path].content) > 60_000:
+        _rotate(world, path)
+        return
+    more = world.records(world.draw.choice((1, 1, 2, 9)))
+    with open(world.full(path), "ab") as file:
+        file.write(more)
+    world.files[path].content += more
+    world.did("append records", path)
+
+
+def rotate_journal(world: World) -> None:
+    """Rotate a journal."""
+    found = journals(world)
+    if found:
+        _rotate(world, world.draw.choice(found))
+
+
+def overwrite(world: World) -> None:
+    """Write a file anew."""
+    path = world.some_file(text=False)
+    if path is None:
+        return
+    _renew(world, path)
+    world.write(path, world.files[path].content)
+    world.did("overwrite", path)
+
+
+def _renew(world: World, path: bytes) -> None:
+    node, fresh = world.files[path], world.fresh(path)
+    node.content, node.encoding, node.end, node.began = fresh.content, fresh.encoding, fresh.end, node.began + 1
+
+
+def _line_spans(node: Node) -> list[tuple[int, int]]:
+    """Return the lines of a file, their ends included, as its own bytes have them."""
+    width = 2 if node.encoding.startswith("utf-16") else 1
+    unit = node.end[-1].encode(node.encoding.removesuffix("-sig"))
+    start = len(MARKS.get(node.encoding, b"")) if node.content.startswith(MARKS.get(node.encoding, b"\0\0")) else 0
+    spans, at = [], start
+    while at < len(node.content):
+        found = node.content.find(unit, at)
+        while found >= 0 and (found - start) % width:
+            found = node.content.find(unit, found + 1)
+        end = found + width if found >= 0 else len(node.content)
+        spans.append((at, end))
+        at = end
+    return spans
+
+
+def overwrite_in_place(world: World) -> None:
+    """Write other bytes over a stretch of a file, sometimes of the same length and the time of writing put back."""
+    path = world.some_file()
+    if path is None or not (spans := _line_spans(world.files[path])):
+        return
+    node = world.files[path]
+    start, end = world.draw.choice(spans)
+    world.mark(node, "inside")
+    before = os.stat(world.full(path))
+    old = node.content[start:end]
+    if node.encoding.startswith("utf-8") and node.end == "\n" and world.draw.random() < 0.6:
+        token = world.token().encode()
+        body = old.rstrip(b"\n")
+        if len(body) < len(token) + 1:
+            return
+        new = token + b" " * (len(body) - len(token)) + old[len(body) :]
+        tail = node.content[end:]
+        with open(world.full(path), "r+b") as file:
+            file.seek(start)
+            file.write(new)
+        if world.draw.random() < 0.5:
+            os.utime(world.full(path), ns=(before.st_atime_ns, before.st_mtime_ns))
+    else:
+        new = world.lines(node, 1)
+        tail = node.content[end:]
+        if len(node.content) + len(new) > LARGEST:
+            return
+        with open(world.full(path), "r+b") as file:
+            file.seek(start)
+            file.write(new + tail)
+            file.truncate()
+    node.content = node.content[:start] + new + tail
+    node.began += 1
+    world.did(f"overwrite in place at {start}", path)
+
+
+def replace_by_rename(world: World) -> None:
+    """Write a new file and give it the name of another."""
+    path = world.some_file(text=False)
+    if path is None:
+        return
+    aside = world.root + b"/../aside"
+    fresh = world.fresh(path)
+    with open(aside, "wb") as file:
+        file.write(fresh.content)
+    os.replace(aside, world.full(path))
+    world.files[path] = fresh
+    world.did("replace by rename", path)
+
+
+def truncate(world: World) -> None:
+    """Cut a file at a line, or to nothing; one of UTF-8 that is small anywhere."""
+    path = world.some_file()
+    if path is None:
+        return
+    node = world.files[path]
+    spans = _line_spans(node)
+    size = world.draw.choice((0, *(end for _, end in world.draw.choices(spans, k=3)))) if spans else 0
+    if node.encoding == "utf-8" and len(node.content) < SMALL and world.draw.random() < 0.3:
+        size = world.draw.randint(0, len(node.content))
+    os.truncate(world.full(path), size)
+    node.content, node.began = node.content[:size], node.began + 1
+    world.did(f"truncate to {size}", path)
+
+
+def copytruncate(world: World) -> None:
+    """Copy a log to its next name and cut it to nothing."""
+    path = world.some_file()
+    if path is None or len(path.rpartition(b"/")[2]) > 240 or world.taken(path + b".1"):
+        return
+    node = world.files[path]
+    world.write(path + b".1", node.content)
+    world.files[path + b".1"] = Node(node.content, node.encoding, node.end)
+    os.truncate(world.full(path), 0)
+    node.content, node.began = b"", node.began + 1
+    world.did("copytruncate", path)
+
+
+def rotate(world: World) -> None:
+    """Rename a log to its next name, older ones too, and begin a new one."""
+    path = world.some_file()
+    if path is not None:
+        _rotate(world, path)
+
+
+def _rotate(world: World, path: bytes) -> None:
+    if len(path.rpartition(b"/")[2]) > 240:
+        return
+    for older, newer in ((b".2", b".1"), (b".1", b"")):
+        if path + newer not in world.files or path + older in world.folders or path + older in world.others:
+            continue
+        world.mark_below(path + newer)
+        os.rename(world.full(path + newer), world.full(path + older))
+        world.files[path + older] = world.files.pop(path + newer)
+    if not world.taken(path):
+        world.files[path] = node = Node()
+        lines = world.draw.choice((0, 1, 4))
+        node.content = world.records(3 + lines) if JOURNAL in path else world.lines(node, lines)
+        world.write(path, node.content)
+    world.did("rotate", path)
+
+
+def delete(world: World) -> None:
+    """Remove a file, or what is neither file nor folder."""
+    found = [*sorted(world.files), *sorted(world.others)]
+    if found:
+        path = world.draw.choice(found)
+        os.unlink(world.full(path))
+        world.forget(path)
+        world.did("delete", path)
+
+
+def rename_file(world: World) -> None:
+    """Give a file another name, in its folder or elsewhere; sometimes one that another file has."""
+    path, target = world.some_file(text=False), world.new_path()
+    if path is None:
+        return
+    if world.draw.random() < 0.2:
+        target = world.some_file(text=False)
+    if target is None or target == path or path.endswith(b".py") != target.endswith(b".py") or JOURNAL in target:
+        return
+    if world.files.get(target) is world.files[path]:
+        return  # two names of one file: rename does nothing
+    world.mark_below(path)
+    os.rename(world.full(path), world.full(target))
+    world.forget(target)
+    world.moved(path, target)
+    world.did("rename", path, target)
+
+
+def _depth(world: World, folder: bytes) -> int:
+    return max(
+        one.count(b"/") for one in (*world.folders, *world.files) if one == folder or one.startswith(folder + b"/")
+    )
+
+
+def rename_folder(world: World) -> None:
+    """Move a folder."""
+    folders = sorted(world.folders - {b""})
+    if not folders:
+        return
+    path = world.draw.choice(folders)
+    target = join(world.draw.choice(sorted(world.folders)), world.name(b""))
+    inside = target.startswith(path + b"/") or target == path
+    deep = target.count(b"/") + _depth(world, path) - path.count(b"/") > DEEPEST
+    if inside or deep or world.taken(target) or len(world.full(target)) > 2500:
+        return
+    world.mark_below(path)
+    os.rename(world.full(path), world.full(target))
+    world.moved(path, target)
+    world.did("rename folder", path, target)
+
+
+def move_out_and_in(world: World) -> None:
+    """Move a folder out of the tree, change a file in it, and move it back under another name."""
+    folders = [one for one in sorted(world.folders - {b""}) if not any(o.startswith(one + b"/") for o in world.folders)]
+    if not folders:
+        return
+    path = world.draw.choice(folders)
+    target = join(path.rpartition(b"/")[0], world.name(b""))
+    if world.taken(target):
+        return
+    world.mark_below(path)
+    aside = world.outside + b"/moved"
+    os.rename(world.full(path), aside)
+    world.moved(path, target)
+    for one in sorted(world.files):
+        if one.startswith(target + b"/") and not is_rule_file(one) and JOURNAL not in one:
+            _renew(world, one)
+            with open(aside + one[len(target) :], "wb") as file:
+                file.write(world.files[one].content)
+            break
+    os.rename(aside, world.full(target))
+    world.did("move out and in", path, target)
+
+
+def make_folder(world: World) -> None:
+    """Make a folder, with a file in it."""
+    above = world.draw.choice(sorted(world.folders))
+    path = join(above, world.name(b""))
+    if path.count(b"/") > DEEPEST or len(world.folders) > 25 or world.taken(path) or len(world.full(path)) > 2500:
+        return
+    os.mkdir(world.full(path))
+    world.folders.add(path)
+    world.did("make folder", path)
+    if world.draw.random() < 0.7:
+        inside = join(path, world.name(b".txt"))
+        world.files[inside] = node = world.fresh(inside)
+        world.write(inside, node.content)
+        world.did("create", inside)
+
+
+def remove_folder(world: World) -> None:
+    """Remove a folder with what is in it."""
+    folders = sorted(world.folders - {b""})
+    if len(folders) > 4:
+        path = world.draw.choice(folders)
+        shutil.rmtree(world.full(path))
+        world.forget(path)
+        world.did("remove folder", path)
+
+
+def touch(world: World) -> None:
+    """Change times or mode, and nothing else."""
+    path = world.some_file(text=False)
+    if path is None:
+        return
+    kind = world.draw.choice(("now", "back", "mode"))
+    if kind == "mode":
+        os.chmod(world.full(path), world.draw.choice((0o600, 0o644, 0o755)))
+    else:
+        times = None if kind == "now" else (1_000_000_000, 1_000_000_000 + world.draw.randint(0, 9))
+        os.utime(world.full(path), times)
+    world.did(f"touch {kind}", path)
+
+
+def link(world: World) -> None:
+    """Make a symbolic link, to inside, outside, itself or nowhere, or a FIFO."""
+    path = world.new_path()
+    if path is None or len(world.others) > 12:
+        return
+    target = world.draw.choice(
+        (
+            *(os.path.basename(path), b"nowhere", b"..", b"/", world.outside, world.root),
+            world.full(world.draw.choice(sorted(world.folders))),
+            world.full(world.some_file(text=False) or b""),
+        )
+    )
+    if world.draw.random() < 0.2:
+        os.mkfifo(world.full(path))
+    else:
+        os.symlink(target, world.full(path))
+    world.others.add(path)
+    world.did("link", path, target)
+
+
+def hard_link(world: World) -> None:
+    """Give a file a second name.
+
+    Where rules leave that name out no event tells of it, as with one outside of the tree; that is a known limit.
+    """
+    path, target = world.some_file(), world.new_path(b".txt")
+    if path is None or target is None or world.ignored(target):
+        return
+    if os.stat(world.full(path)).st_nlink < 3:
+        os.link(world.full(path), world.full(target))
+        world.files[target] = world.files[path]
+        world.did("hard link", path, target)
+
+
+def write_rules(world: World) -> None:
+    """Write an ignore file, or remove one."""
+    there = [path for path in sorted(world.files) if is_rule_file(path)]
+    if there and (world.draw.random() < 0.5 or len(there) > 5):
+        path = world.draw.choice(there)
+        os.unlink(world.full(path))
+        world.forget(path)
+        world.did("remove rules", path)
+        return
+    path = join(world.draw.choice(sorted(world.folders)), world.draw.choice((*RULE_FILES, INERT_RULES)))
+    if path in world.folders or path in world.others:
+        return
+    base = path.rpartition(b"/")[0]
+    inside = [
+        one[len(base) + 1 if base else 0 :] for one in sorted({*world.files, *world.folders}) if one.startswith(base)
+    ]
+    plain = [one for one in inside if one and one.replace(b"/", b"").replace(b".", b"").isalnum() and one.isascii()]
+    named = world.draw.choice(plain) if plain else b"one.txt"
+    pool = (
+        b"*.tmp",
+        b"*.dat",
+        b"one*",
+        b"# no rule",
+        b"",
+        b"!*.dat",
+        b"!one.txt",
+        b"two.log",
+        b"/" + named,
+        named + b"/",
+    )
+    pool = tuple(one for one in pool if b"/" not in one.strip(b"/") or one.startswith(b"/"))
+    content = b"".join(rule + b"\n" for rule in world.draw.sample(pool, world.draw.randint(0, 4)))
+    world.files[path] = Node(content)
+    if os.path.lexists(world.full(path)):
+        os.unlink(world.full(path))
+    world.write(path, content)
+    world.did(f"rules {content!r}", path)
+
+
+CHANGES: dict[Callable[[World], None], int] = {
+    create: 10,
+    append: 14,
+    append_code: 2,
+    append_records: 5,
+    rotate_journal: 1,
+    overwrite: 5,
+    overwrite_in_place: 7,
+    replace_by_rename: 4,
+    truncate: 3,
+    copytruncate: 2,
+    rotate: 3,
+    delete: 5,
+    rename_file: 4,
+    rename_folder: 2,
+    move_out_and_in: 1,
+    make_folder: 3,
+    remove_folder: 1,
+    touch: 4,
+    link: 2,
+    hard_link: 2,
+    write_rules: 2,
+}
+"""Each change with how often it is drawn."""
+
+
+def change(world: World) -> str:
+    """Make a random change; return its name."""
+    chosen = world.draw.choices(list(CHANGES), list(CHANGES.values()))[0]
+    chosen(world)
+    return chosen.__name__
