@@ -98,6 +98,8 @@ class Limits:
     """A larger file is named by a cheap `rev:` token instead of a hash of its bytes."""
     count_bytes: int = 256 << 20
     """The lines of a larger file that the index does not know are not all counted to show some of them."""
+    count_step: int = 4 << 20
+    """They are counted by steps: of so many bytes first, then of as many as were counted, `count_bytes` at most."""
     text_bytes: int = 16 << 20
     """Text of one file that is held whole, for its outline."""
     query_seconds: float = 30.0

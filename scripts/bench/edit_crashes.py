@@ -23,7 +23,7 @@ from pathlib import Path
 
 from common import fresh_folder, write_result
 
-from linedex.files.roots import Roots
+from linedex.files.places import Roots
 from linedex_server.edit.history.history import History
 from linedex_server.edit.put import faults
 from linedex_server.edit.put.commit import Committer

@@ -19,7 +19,8 @@ from typing import Self, TypeAlias
 from linedex.errors import BadArgument, NotAFile, NotAFolder
 from linedex.files.ignore import IgnoreRules, WalkSettings
 from linedex.files.names import display
-from linedex.files.roots import Place, Root, Roots
+from linedex.files.places import Place, Roots
+from linedex.files.roots import Root
 from linedex.files.walk import is_hidden
 from linedex.index import Index
 from linedex.model import RelPath

@@ -40,7 +40,13 @@ class Shell:
         environment |= {"LINEDEX_STATE_DIR": str(self.state), "XDG_CONFIG_HOME": str(self.state), "TERM": "xterm"}
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
         command = [sys.executable, "-m", "linedex_server", *map(str, arguments)]
-        with subprocess.Popen(command, cwd=self.folder, env=environment, **streams) as process:
+        # a signal that the test run ignores, as in the background of a shell, would be ignored by the command too
+        before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+        try:
+            process = subprocess.Popen(command, cwd=self.folder, env=environment, **streams)
+        finally:
+            signal.signal(signal.SIGINT, before)
+        with process:
             yield process
 
     def __call__(self, *arguments: str | Path, **streams: Any) -> Ran:

@@ -92,7 +92,7 @@ def test_a_large_text_replaces_a_file_in_its_own_style(house: House) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from linedex.files.roots import Roots
+from linedex.files.places import Roots
 from linedex_server.edit.put.commit import Committer
 from linedex_server.edit.history.history import History
 from linedex_server.edit.put.plans import Plan, Target

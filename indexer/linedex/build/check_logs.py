@@ -56,7 +56,7 @@ class _LogCheck:
         self._spelling = spelling
         self._ends = LineEnds.of(spelling)
         self._reading = reading
-        self._templates, _ = logs.stored_miner(db, file)
+        self._templates = logs.stored_miner(db, file)
         self._at = spelling.bom
         self._line = 1
         self._carry: Carry = FILE_START

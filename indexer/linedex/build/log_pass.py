@@ -12,17 +12,17 @@ from typing import TypeAlias
 
 import apsw
 
+from linedex.build.numbering import Numbering
 from linedex.build.ranges import RangeRead, ReadRange, read_range
 from linedex.content.lines import Reader
 from linedex.content.logs.changes import is_poor, widened
 from linedex.content.logs.parts import LogRange, Part, ShapedPart, follow, joined_part
 from linedex.content.logs.records import FILE_START, Carry
-from linedex.content.logs.templates.miner import Mined, Tally
 from linedex.content.logs.texts import LogReading
 from linedex.model import FileId, TextFormat
 from linedex.store import logs
 from linedex.store.log_columns import SEGMENT_PARTS, columns_of
-from linedex.store.logs import Segment, Sighting
+from linedex.store.logs import Segment
 
 Again: TypeAlias = Callable[[Carry], LogRange | None]
 """Reads a range again, with what the lines before it leave."""
@@ -47,10 +47,7 @@ class LogPass:
         self._db = db
         self._file = file
         self._part_bytes = part_bytes
-        # an interrupted build may have stored templates before the first parts
-        self._miner, self._seen = logs.stored_miner(db, file)
-        self._unsaved: set[int] = set()
-        self._new_shapes: list[tuple[int, int]] = []
+        self._numbering = Numbering(db, file)
         self._first = 0
         self._parts: list[Part] = []
         self._line = 1
@@ -113,17 +110,10 @@ class LogPass:
     def save(self, *, more: bool = False) -> None:
         """Store what is not stored yet; with `more` to come all but the last part, which may be joined with that."""
         self._store(max(0, len(self._parts) - more))
-        seen = {number: self._seen[number] for number in self._unsaved}
-        logs.put_templates(self._db, self._file, self._miner.drain, seen)
-        logs.put_shapes(self._db, self._file, self._new_shapes)
-        self._unsaved, self._new_shapes = set(), []
+        self._numbering.save()
 
     def _take(self, one: ShapedPart, messages: Mapping[int, str], *, apart: bool) -> None:
-        fresh = [shape for shape in dict.fromkeys(one.shapes.hashes.tolist()) if shape not in self._miner.shapes]
-        mined = self._miner.learn(one.shapes, lambda shape, _: messages.get(shape))
-        self._new_shapes += [(shape, self._miner.shapes[shape]) for shape in fresh if shape in self._miner.shapes]
-        self._note(mined)
-        part = replace(one.part, templates=mined.counts)
+        part = self._numbering.counted(one, messages)
         self._poor |= is_poor(part.records, part.lines)
         self._line += part.line_ends
         small = bool(self._parts) and self._parts[-1].end - self._parts[-1].start < self._part_bytes
@@ -134,15 +124,6 @@ class LogPass:
             self._parts.append(part)
         while len(self._parts) > SEGMENT_PARTS:
             self._store(SEGMENT_PARTS)
-
-    def _note(self, mined: Mined) -> None:
-        """Remember where templates were seen."""
-        for (number, _), tally in mined.counts.items():
-            known = self._seen.get(number)
-            line = self._line + mined.examples.get(number, 0) if known is None else known.line
-            both = tally if known is None else tally.plus(Tally(0, known.first, known.last))
-            self._seen[number] = Sighting(line, both.first, both.last)
-            self._unsaved.add(number)
 
     def _store(self, count: int) -> None:
         parts, self._parts = self._parts[:count], self._parts[count:]

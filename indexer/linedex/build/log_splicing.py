@@ -19,16 +19,15 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
+from linedex.build.numbering import Numbering
 from linedex.content.lines import LineEnds, Reader, cut_ranges
-from linedex.content.logs.parts import Part, ShapedPart, read_parts, shift_between, shifted_carry
+from linedex.content.logs.parts import read_parts, shift_between, shifted_carry
 from linedex.content.logs.records import Carry
-from linedex.content.logs.templates.miner import Tally
 from linedex.content.logs.texts import LogReading, ahead_bytes
 from linedex.limits import Limits
 from linedex.model import FileId, TextFormat
 from linedex.store import logs
 from linedex.store.log_columns import SEGMENT_PARTS, LogColumns, columns_of, unpacked
-from linedex.store.logs import Sighting
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ class _Splice:
         self._limits = limits
         self._reading = reading
         self._ends = LineEnds.of(text.spelling)
-        self._templates = _Templates(db, file)
+        self._numbering = Numbering(db, file)
         self._budget = limits.commit_bytes
         self._made = unpacked([])
         self._end = text.spelling.bom
@@ -105,7 +104,7 @@ class _Splice:
         if not self._close(self._text.size) or self._end != self._text.size:
             return False
         self._store(everything=True)
-        self._templates.save()
+        self._numbering.save()
         return True
 
     def _first_touched(self, segments: Sequence[logs.StoredSegment]) -> int:
@@ -180,8 +179,8 @@ class _Splice:
                 beyond=self._text.read(high, ahead_bytes(self._ends)),
                 spelling=self._text.spelling,
             )
-            line = self._line + int(self._made.part["line_ends"].sum())
-            self._add(columns_of([self._templates.counted(made.parts[0], line)]))
+            self._line + int(self._made.part["line_ends"].sum())
+            self._add(columns_of([self._numbering.counted(made.parts[0], made.parts[0].messages)]))
             carry, continues = made.left, not data.endswith(self._ends.unit)
         self._true = _Before(carry, continues)
         return True
@@ -211,32 +210,3 @@ class _Splice:
             logs.put_columns(self._db, self._file, self._first, self._line, parts)
             self._first += count
             self._line += int(parts.part["line_ends"].sum())
-
-
-class _Templates:
-    """Numbers for the shapes of messages in parts that are read again; what is new of them is stored at the end."""
-
-    def __init__(self, db: apsw.Connection, file: FileId) -> None:
-        self._db = db
-        self._file = file
-        self._miner, self._seen = logs.stored_miner(db, file)
-        self._unsaved: set[int] = set()
-        self._shapes: list[tuple[int, int]] = []
-
-    def counted(self, one: ShapedPart, line: int) -> Part:
-        """Return a part with the counts of its templates; `line` is the number of the line that it begins in."""
-        known = self._miner.shapes
-        fresh = [shape for shape in dict.fromkeys(one.shapes.hashes.tolist()) if shape not in known]
-        mined = self._miner.learn(one.shapes, lambda shape, _: one.messages.get(shape))
-        self._shapes += [(shape, known[shape]) for shape in fresh if shape in known]
-        for (number, _), tally in mined.counts.items():
-            before = self._seen.get(number)
-            both = tally if before is None else tally.plus(Tally(0, before.first, before.last))
-            at = line + mined.examples.get(number, 0) if before is None else before.line
-            self._seen[number] = Sighting(at, both.first, both.last)
-            self._unsaved.add(number)
-        return replace(one.part, templates=mined.counts)
-
-    def save(self) -> None:
-        logs.put_templates(self._db, self._file, self._miner.drain, {one: self._seen[one] for one in self._unsaved})
-        logs.put_shapes(self._db, self._file, self._shapes)

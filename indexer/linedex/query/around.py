@@ -136,7 +136,7 @@ def _pieces(source: Source, ahead: int) -> Iterator[_Piece]:
 
 def _hit(source: Source, piece: _Piece, line: tuple[int, int], match: tuple[int, int]) -> Hit:
     """Return the match of a piece as a hit, its text up to the length of a line that is read."""
-    block = source.lines.at(ByteOffset(piece.window.start))
+    block = source.lines.index.at(ByteOffset(piece.window.start))
     before = source.read(block.start, piece.window.start - block.start)
     number = block.first_line + source.line_ends.count(before) + piece.text.count(b"\n", 0, match[0])
     # of a match that spans lines, the first is shown

@@ -64,7 +64,7 @@ def enclosing(source: Source, parse: Parse, line: int, *, depth: int = 1, contex
 
     def answer() -> ReadAnswer:
         source.demand_text()
-        source.lines.locate(LineNumber(line))
+        source.lines.index.locate(LineNumber(line))
         around = _stored(source, line) or _parsed(source, parse, line)
         if around.chain:
             return _symbol_lines(source, around.chain, line, depth)
@@ -94,7 +94,7 @@ def _symbol_lines(source: Source, chain: Sequence[Symbol], line: int, depth: int
 
 def _block_lines(source: Source, line: int, depth: int, missing: str) -> ReadAnswer | None:
     low = max(1, line - _REACH)
-    high = min(source.total_lines, line + _REACH)
+    high = min(source.lines.total, line + _REACH)
     lines = [shown.text for shown in shown_lines(source, low, high, most=_INDENT_CHARACTERS)]
     block = block_around(lines, line - low, depth)
     if block is None:

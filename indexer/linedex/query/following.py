@@ -142,10 +142,9 @@ def route(around: Surroundings, position: Position) -> Route:
             " written to it since, may be lost; restarting at the new file's start",
         )
     former, status = found
+    # a file that has the inode of the position and is not its file has other bytes: `copytruncate` began it anew
     between = sorted(
-        (other.mtime_ns, name, other)
-        for name, other in others
-        if name != former and other.mtime_ns > status.mtime_ns and other.inode != position.inode
+        (other.mtime_ns, name, other) for name, other in others if name != former and other.mtime_ns > status.mtime_ns
     )
     middle = tuple(_whole(name, other) for _, name, other in between if now is None or other.inode != now.inode)
     note = f"{display(path)} was rotated at {_time(status.ctime_ns)}, continued in {display(former)}"
@@ -214,7 +213,7 @@ def end_position(source: Source) -> Position | None:
     """Return the position behind the last whole line of a file, None for one that holds no text."""
     if source.format.binary:
         return None
-    total = source.total_lines
+    total = source.lines.total
     place = (source.size, total + 1)
     if total and not source.format.final_newline:
         place = (start_of(source, total, source.line_ends), total)
@@ -254,7 +253,7 @@ def new_lines(source: Source, part: Part, count: int) -> tuple[ReadAnswer, Posit
         ChangedWhileRead: it has become shorter.
     """
     source.demand_text()
-    total = source.total_lines
+    total = source.lines.total
     if part.first > total or part.given(source.fingerprint.inode, source.size):
         answer = ReadAnswer(source.path, (), LineNumber(0), LineCount(total), source.hash())
     else:

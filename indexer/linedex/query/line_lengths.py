@@ -1,28 +1,52 @@
-"""How long the lines of a file are, measured a piece at a time or reckoned from a sample."""
+"""How long the lines of a file are, measured a piece at a time.
+
+Promise: memory of a piece, however long a line is; a file is measured once in each of its states.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from linedex.content.lines import cut_ranges
 from linedex.model import Newline
-from linedex.query.source import LineLengths, Source
+from linedex.query.file_lines import OpenText
+from linedex.query.remembered import Remembered
 
 
-def measure_lines(source: Source, bound: int) -> LineLengths:
+@dataclass(frozen=True, slots=True)
+class LineLengths:
+    """How long the lines of a file are, in bytes without their ends: how many are over a bound, and the longest."""
+
+    long_lines: int
+    longest: int
+
+
+# true of bytes, not of an index: one memory serves every index of the process
+_LENGTHS: Final = Remembered[LineLengths](512)
+
+
+def line_lengths(text: OpenText, bound: int) -> LineLengths:
+    """Return how many lines of a file are longer than `bound` bytes, and the longest; as `measure_lines`, once."""
+    key = (text.fingerprint, text.format, bound)
+    return _LENGTHS.get(key, lambda: measure_lines(text, bound), keep=text.settled)
+
+
+def measure_lines(text: OpenText, bound: int) -> LineLengths:
     """Return how many lines of a file are longer than `bound` bytes, and the longest, reading it once in pieces."""
-    ranges = cut_ranges(source.read, source.format.bom, source.size, source.line_ends, source.limits)
-    return measured((source.read(start, end - start) for start, end in ranges), source, bound)
+    ranges = cut_ranges(text.read, text.format.bom, text.size, text.line_ends, text.limits)
+    return measured((text.read(start, end - start) for start, end in ranges), text, bound)
 
 
-def measured(pieces: Iterable[bytes], source: Source, bound: int) -> LineLengths:
+def measured(pieces: Iterable[bytes], text: OpenText, bound: int) -> LineLengths:
     """Return how many lines of pieces that follow each other are longer than `bound` bytes, and the longest."""
-    ends = source.line_ends
+    ends = text.line_ends
     width = ends.width
-    unit = "<u" if source.format.encoding.endswith("le") else ">u"
-    crlf = source.format.newline in (Newline.CRLF, Newline.MIXED)
+    unit = "<u" if text.format.encoding.endswith("le") else ">u"
+    crlf = text.format.newline in (Newline.CRLF, Newline.MIXED)
     long_lines = longest = 0
     open_bytes, open_return = 0, False
     for piece in pieces:

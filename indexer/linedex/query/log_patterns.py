@@ -23,7 +23,7 @@ from linedex.content.logs.records import Records
 from linedex.content.logs.selection import Selection, levels_named
 from linedex.content.logs.templates.contrast import contrast
 from linedex.content.logs.templates.drain import OVERFLOW
-from linedex.content.logs.templates.miner import TemplateCounts, count_shapes, merge_counts, message_of
+from linedex.content.logs.templates.miner import TemplateCounts, count_shapes, merge_counts, message_of, shapes_of
 from linedex.content.logs.window import Flags, Window
 from linedex.content.logs.zones import zone_of
 from linedex.errors import BadArgument, LinedexError
@@ -74,7 +74,7 @@ def log_of(source: Source, db: apsw.Connection | None, deadline: float, progress
 
 def _known(source: Source, db: apsw.Connection | None, deadline: float, progress: Progress | None) -> Known:
     source.demand_text()
-    known = view_of(open_log(source), source.known_part(), db, deadline, progress)
+    known = view_of(open_log(source), source.known_part(), db, deadline, progress, templates=True)
     if known.reading is None:
         called = display(source.path)
         raise NoTimes(f"No timestamps are recognised in `{called}`.", "Search it by text, or read it by lines.")
@@ -129,7 +129,7 @@ class _Question:
         self._mined: MinedParts | None = None
         self._counted = np.zeros(len(self._columns), np.bool_)
         if part is not None and db is not None and len(self._columns.template["template"]):
-            self._miner, _ = logs.stored_miner(db, FileId(part.file))
+            self._miner = logs.stored_miner(db, FileId(part.file))
             self._counted = self._columns.part["templates"] > 0
         else:
             self._mined = mined_parts(self._view.log, self._view.reading)
@@ -220,7 +220,7 @@ class _Question:
             # the last part ends elsewhere when the file has grown
             if part < len(self._columns) - 1:
                 self._mined.put(place, mined)
-            told = ((number, level, tally.count) for (number, level), tally in mined.items())
+            told = ((number, level, count) for (number, level), count in mined.items())
         return (entry for entry in told if selection.levels is None or entry[1] in selection.levels)
 
     @staticmethod
@@ -245,7 +245,7 @@ class _Question:
 
     def _read(self, part: int, selection: Selection) -> list[Entry]:
         """Count the templates of the chosen records of a part by reading it."""
-        return [(number, level, tally.count) for (number, level), tally in self._mine(part, selection).items()]
+        return [(number, level, count) for (number, level), count in self._mine(part, selection).items()]
 
     def _mine(self, part: int, selection: Selection) -> TemplateCounts:
         self._mined_parts += 1
@@ -254,8 +254,7 @@ class _Question:
         def keep(window: Window, records: Records) -> None:
             chosen = self._view.told(records, selection, int(self._columns.first_lines()[part])).chosen
             counted = count_shapes(window, replace(records, heads=records.heads & chosen))
-            mined = self._miner.learn(counted, lambda _, line: message_of(window, records, line, MESSAGE_BYTES))
-            told.append(mined.counts)
+            told.append(self._miner.learn(counted, lambda _, line: message_of(window, records, line, MESSAGE_BYTES)))
 
         self._view.read_part(part, keep=keep)
         return merge_counts(told)
@@ -304,20 +303,20 @@ class _Question:
         if part < 0:
             return None, None
         numbers = {number, *(one for one, same in self._aliases.items() if same == number)}
+        shapes = np.array([shape for shape, made in self._miner.shapes.items() if made in numbers], np.uint64)
         found: list[tuple[int, int]] = []
-        lines = int(self._columns.first_lines()[part])
+        before = int(self._columns.first_lines()[part])
 
         def keep(window: Window, records: Records) -> None:
-            chosen = self._view.told(records, selection, lines)
-            every = count_shapes(window, replace(records, heads=records.heads & chosen.chosen))
-            for shape, low, high, at in zip(
-                every.hashes.tolist(), every.first.tolist(), every.last.tolist(), every.example.tolist(), strict=True
-            ):
-                if self._miner.shapes.get(shape, OVERFLOW) in numbers:
-                    found.append((low if first else high, lines + at))
+            chosen = self._view.told(records, selection, before)
+            lines = np.flatnonzero(records.heads & chosen.chosen)
+            lines = lines[np.isin(shapes_of(window, records, lines), shapes)]
+            if len(lines):
+                instants = records.instants[lines]
+                found.append((int(instants.min() if first else instants.max()), before + int(lines[0])))
 
         self._view.read_part(part, keep=keep)
         if not found:
             return None, None
-        instant, _ = min(found) if first else max(found)
-        return self._view.completion.instant(instant), min(line for _, line in found)
+        instant, line = found[0]
+        return self._view.completion.instant(instant), line

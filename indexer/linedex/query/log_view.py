@@ -62,6 +62,8 @@ def view_of(
     deadline: float,
     progress: Progress | None = None,
     most: int | None = None,
+    *,
+    templates: bool = False,
 ) -> Known:
     """Return a file as a log, from the index where that knows it, else by reading it once.
 
@@ -72,6 +74,7 @@ def view_of(
         deadline: `time.monotonic` at which to give up.
         progress: asked whether to go on.
         most: bytes that may be read; nothing is when more are not known.
+        templates: whether the counts of templates that the index has are wanted.
 
     Raises:
         Cancelled: nobody waits for it any more.
@@ -82,10 +85,10 @@ def view_of(
         if stored and reading is None and not part.grown:
             return NO_LOG
         if reading is not None and reading.zone == zone_of(log.limits):
-            columns = logs.columns(db, part.file)
+            columns = logs.columns(db, part.file, templates=templates)
             if not part.grown and columns.end == log.size:
                 return Known(LogView(log, reading, columns), late=False, reading=reading, columns=columns)
-            known = Stored(reading, columns, looked=columns.end >= part.size)
+            known = Stored(reading, columns, columns.end >= part.size, templates)
     found = survey(log, known)
     reading = found.reading
     if reading is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from linedex.answers import Hit, SearchRequest
 from linedex.content.folding import lf_text
@@ -16,9 +17,11 @@ from linedex.limits import Limits
 from linedex.model import LineNumber, TextFormat
 from linedex.query import excerpt
 from linedex.query.engines import ByteSpan
-from linedex.query.log_choice import ChosenLines
 from linedex.query.matcher import Matcher, compile_pattern
 from linedex.query.windows import Window
+
+if TYPE_CHECKING:
+    from linedex.query.log_choice import ChosenLines
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,7 @@ class _Found:
         for start, end in _matches(matcher, text, begin, self._limits):
             if not part.closes and end >= len(text):
                 self._cut_column = columns_before + excerpt.length(text[:start]) + 1
-            elif start > 0 or part.opens or begin is not None:
+            elif start > 0 or part.opens:
                 spans.append((start, end))
         if spans and self.hit is None:
             first, *spans = spans

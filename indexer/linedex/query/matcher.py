@@ -27,6 +27,7 @@ from linedex.query.engines import (
     ByteSpan,
     Engine,
     LineEngine,
+    LiteralEngine,
     PatternTimedOut,
     Re2Engine,
     Search,
@@ -38,6 +39,7 @@ from linedex.query.syntax import (
     Assertion,
     CharClass,
     Edge,
+    Literal,
     Node,
     Property,
     PropertyKind,
@@ -261,6 +263,8 @@ def _engine(tree: Node, request: SearchRequest, *, multiline: bool, seconds: flo
         return regex_engine() if multiline else LineEngine(re2_engine(word_edges=False), re2_engine(), regex_engine())
     if contains(tree, lambda node: isinstance(node, AnyByte)) and not multiline:
         return LineEngine(Re2Engine("", multiline=False), re2_engine())
+    if isinstance(tree, Literal) and not (tree.fold or multiline or request.word or request.whole_line):
+        return LiteralEngine(tree.text.encode(), re2_engine())
     return re2_engine()
 
 

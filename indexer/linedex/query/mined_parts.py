@@ -62,7 +62,7 @@ class MinedParts:
 
     def put(self, place: Place, counts: TemplateCounts) -> None:
         """Keep the counts of a part that will not be cut otherwise when the file grows."""
-        rows = [(number, int(level), tally.count) for (number, level), tally in counts.items()]
+        rows = [(number, int(level), count) for (number, level), count in counts.items()]
         self._counts[place] = zlib.compress(np.array(rows, np.int64).tobytes(), 1)
 
 

@@ -127,7 +127,7 @@ class Onwards:
         """Return the end of a large file whose lines the index knows; to find it in another would mean to read it."""
         try:
             with self._source(path) as source:
-                if source.codec or not source.lines_known:
+                if source.codec or not source.lines.known:
                     return None
                 return source.steadily(lambda: following.end_position(source))
         except LinedexError:

@@ -16,14 +16,14 @@ import apsw
 from linedex.answers import Overview
 from linedex.log_answers import LogFacts
 from linedex.model import LineCount
-from linedex.query.line_lengths import measure_lines, measured
+from linedex.query.line_lengths import LineLengths, line_lengths, measured
 from linedex.query.log_facts import log_facts
 from linedex.query.log_sketch import log_sketch
 from linedex.query.log_timeline import open_log
 from linedex.query.log_view import view_of
 from linedex.query.outline import Parse, outline_now
 from linedex.query.samples import samples
-from linedex.query.source import LineLengths, Source
+from linedex.query.source import Source
 
 _LOG_LANGUAGES: Final = frozenset({"", "log", "text", "json", "csv"})
 _SHARE_FOR_LOG: Final = 10
@@ -97,7 +97,7 @@ def _measures(source: Source, log: LogFacts | None, known_lines: int) -> _Measur
     lines, approximate = known_lines, []
     if known_lines < 0:
         if source.size - covered <= most:
-            lines = source.total_lines
+            lines = source.lines.total
         else:
             sampled = _sampled(source, covered)
             lines = sampled.lines + (0 if part is None else part.lines)
@@ -106,7 +106,7 @@ def _measures(source: Source, log: LogFacts | None, known_lines: int) -> _Measur
     if 0 <= told <= LONG_LINE:
         return _Measures(LineCount(lines), LineLengths(0, told), tuple(approximate))
     if source.size <= most:
-        return _Measures(LineCount(lines), source.line_lengths(LONG_LINE, measure_lines), tuple(approximate))
+        return _Measures(LineCount(lines), line_lengths(source.lines.text, LONG_LINE), tuple(approximate))
     seen = (sampled or _sampled(source, 0)).lengths
     if told > LONG_LINE:
         return _Measures(LineCount(lines), LineLengths(max(1, seen.long_lines), told), (*approximate, "long_lines"))
@@ -129,7 +129,7 @@ def _sampled(source: Source, start: int) -> _Sampled:
     whole = [one.data for one in taken if one.whole]
     parts = [one.data for one in taken if not one.whole]
     read = sum(map(len, whole + parts))
-    lengths = measured(whole, source, LONG_LINE)
+    lengths = measured(whole, source.lines.text, LONG_LINE)
     longest = max([lengths.longest, *map(len, parts)])
     count = sum(map(ends.count, whole))
     lines = max(1, round((source.size - begin) * count / max(1, read)))

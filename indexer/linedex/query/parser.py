@@ -13,29 +13,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import NoReturn
 
 from linedex.answers import SearchRequest
-from linedex.errors import BadPattern
-from linedex.query.char_sets import PERL, POSIX
+from linedex.query.char_syntax import char_class, escaped_point, fail, is_octal, named_class, names_set
 from linedex.query.syntax import (
-    LAST_CODE_POINT,
     Alternate,
     AnyByte,
     AnyChar,
     Assertion,
     BackReference,
     Capture,
-    CharClass,
     Concat,
     Edge,
     Empty,
     Literal,
     Look,
     Node,
-    Property,
-    PropertyKind,
-    Range,
     Repeat,
     reduce_tree,
     spans_lines,
@@ -44,21 +37,11 @@ from linedex.query.syntax import (
 MOST_REPEATS = 1000
 """RE2's bound on a counted repetition."""
 
-_CONTROL = {"a": 0x07, "f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09, "v": 0x0B}
 _EDGES = {"A": Edge.LINE_START, "z": Edge.LINE_END, "b": Edge.WORD, "B": Edge.NOT_WORD}
 _TEXT_EDGES = {**_EDGES, "A": Edge.TEXT_START, "z": Edge.TEXT_END, "Z": Edge.TEXT_END}
 
-_HEX_BRACES = re.compile(r"\{([0-9A-Fa-f]+)\}")
-_HEX = {
-    "x": re.compile(r"([0-9A-Fa-f]{2})"),
-    "u": re.compile(r"([0-9A-Fa-f]{4})"),
-    "U": re.compile(r"([0-9A-Fa-f]{8})"),
-}
-_OCTAL = re.compile(r"0[0-7]{0,2}|[1-7][0-7]{1,2}")
 _REFERENCE = re.compile(r"[1-9][0-9]?")
-_PROPERTY = re.compile(r"\{(\^?)([^}]*)\}|(.)", re.DOTALL)
 _REPEAT = re.compile(r"\{([0-9]+)(?:(,)([0-9]*))?\}")
-_POSIX_ITEM = re.compile(r"\[:(\^?)([^:]*(?::(?!\])[^:]*)*):\]")
 _FLAGS = re.compile(r"\(\?([A-Za-z]*)(?:(-)([A-Za-z]*))?([:)])")
 _NAME = re.compile(r"\(\?P?<([^<>!=]*)>")
 _NAMED_REFERENCE = re.compile(r"\(\?P=(\w+)\)")
@@ -215,7 +198,7 @@ class _Parser:
                 case "{":
                     self._counted_repeat()
                 case "[":
-                    self._push(self._char_class())
+                    self._take(char_class(pattern, self._at, fold=self._flags.fold))
                 case "\\":
                     self._escape()
                 case "^" | "$" | ".":
@@ -225,18 +208,18 @@ class _Parser:
                     self._push(Literal(char, self._flags.fold))
                     self._at += 1
         if len(self._stack) > 1:
-            self._fail("unclosed (", self._stack[-1].position)
+            fail("unclosed (", self._stack[-1].position)
         for number, position in self._references:
             if number > self.captures:
-                self._fail(f"no group {number} for the back-reference", position)
+                fail(f"no group {number} for the back-reference", position)
         return self._stack[0].node()
 
     def _push(self, node: Node) -> None:
         self._stack[-1].items.append(node)
 
-    def _fail(self, what: str, position: int, hint: str = "") -> NoReturn:
-        where = f"The pattern cannot be read at character {position + 1}: {what}."
-        raise BadPattern(where, position, hint or "To search for the text as it stands, turn regex off.")
+    def _take(self, read: tuple[Node, int]) -> None:
+        node, self._at = read
+        self._push(node)
 
     # groups
 
@@ -258,14 +241,14 @@ class _Parser:
                 return
         if named := _NAME.match(rest, start):
             if not named[1] or not all(char == "_" or char.isalnum() or not char.isascii() for char in named[1]):
-                self._fail(f"bad group name {named[1]!r}", start)
+                fail(f"bad group name {named[1]!r}", start)
             self.captures += 1
             self.names[named[1]] = self.captures
             self._enter(_Group(start, self._flags, number=self.captures), named.end())
             return
         if reference := _NAMED_REFERENCE.match(rest, start):
             if reference[1] not in self.names:
-                self._fail(f"no group named {reference[1]!r} before the back-reference", start)
+                fail(f"no group named {reference[1]!r} before the back-reference", start)
             self._push(BackReference(self.names[reference[1]], self._flags.fold))
             self._at = reference.end()
             return
@@ -278,7 +261,7 @@ class _Parser:
     def _flag_group(self, start: int) -> None:
         found = _FLAGS.match(self._pattern, start)
         if not found or (found[2] and not found[3]):
-            self._fail(
+            fail(
                 f"unknown group {self._pattern[start : start + 4]!r}",
                 start,
                 "Known are (?:...), (?P<name>...), (?i), (?s), (?m), (?U), (?i:...) and look-around.",
@@ -296,7 +279,7 @@ class _Parser:
                     case "m":
                         pass  # `^` and `$` are the ends of a line in either mode
                     case _:
-                        self._fail(
+                        fail(
                             f"unknown flag {letter!r} in the group",
                             start,
                             "Known flags are i, s, m and U.",
@@ -308,7 +291,7 @@ class _Parser:
 
     def _close_group(self) -> None:
         if len(self._stack) == 1:
-            self._fail("unmatched )", self._at)
+            fail("unmatched )", self._at)
         group = self._stack.pop()
         self._flags = group.outer_flags
         self._push(group.node())
@@ -329,16 +312,16 @@ class _Parser:
         if found[2]:
             high = None if not found[3] else int(found[3]) if len(found[3].lstrip("0")) <= 5 else MOST_REPEATS + 1
         if low > MOST_REPEATS or (high or 0) > MOST_REPEATS:
-            self._fail(f"repetition {found[0]} over {MOST_REPEATS}", self._at)
+            fail(f"repetition {found[0]} over {MOST_REPEATS}", self._at)
         if high is not None and high < low:
-            self._fail(f"repetition {found[0]} with its bounds the wrong way round", self._at)
+            fail(f"repetition {found[0]} with its bounds the wrong way round", self._at)
         self._repeat(low, high, found.end())
 
     def _repeat(self, low: int, high: int | None, end: int) -> None:
         items = self._stack[-1].items
         if not items:
             operator = self._pattern[self._at : end]
-            self._fail(f"nothing to repeat before {operator}", self._at)
+            fail(f"nothing to repeat before {operator}", self._at)
         lazy = self._pattern.startswith("?", end)
         items.append(Repeat(items.pop(), low, high, lazy != self._flags.swap_greedy))
         self._at = end + lazy
@@ -348,7 +331,7 @@ class _Parser:
     def _escape(self) -> None:
         start = self._at
         if start + 1 == len(self._pattern):
-            self._fail("nothing after the \\", start)
+            fail("nothing after the \\", start)
         char = self._pattern[start + 1]
         self._at = start + 2
         if char == "Q":
@@ -360,100 +343,14 @@ class _Parser:
             self._push(Assertion(self._edges[char]))
         elif char == "C":
             self._push(AnyByte())
-        elif char in "pP" or char in PERL:
-            self._push(_alone(self._named_set(start), fold=self._flags.fold))
-        elif char in "123456789" and not _OCTAL.match(self._pattern, start + 1):
+        elif names_set(self._pattern, start):
+            self._take(named_class(self._pattern, start, fold=self._flags.fold))
+        elif char in "123456789" and not is_octal(self._pattern, start):
             reference = _REFERENCE.match(self._pattern, start + 1)
             assert reference
             self._references.append((int(reference[0]), start))
             self._push(BackReference(int(reference[0]), self._flags.fold))
             self._at = reference.end()
         else:
-            self._at = start
-            self._push(Literal(chr(self._escaped_point()), self._flags.fold))
-
-    def _named_set(self, start: int) -> tuple[Range | Property, ...]:
-        r"""Read what follows `\d`, `\s`, `\w`, `\p` or `\P` at `start`; the letter itself has been passed."""
-        char = self._pattern[start + 1]
-        if char in PERL:
-            return PERL[char]
-        found = _PROPERTY.match(self._pattern, start + 2)
-        if not found or found[3] == "{":
-            self._fail(f"unfinished \\{char}", start)
-        self._at = found.end()
-        name = found[3] or found[2]
-        return (Property(name, negated=(char == "P") != bool(found[1])),)
-
-    def _escaped_point(self) -> int:
-        """Read an escape that stands for one code point, in a class or outside of one."""
-        start = self._at
-        if start + 1 >= len(self._pattern):
-            self._fail("nothing after the \\", start)
-        char = self._pattern[start + 1]
-        if char in _HEX:
-            found = _HEX_BRACES.match(self._pattern, start + 2) or _HEX[char].match(self._pattern, start + 2)
-            digits = found[1].lstrip("0") if found else ""
-            if not found or len(digits) > 6 or int(digits or "0", 16) > LAST_CODE_POINT:
-                self._fail(f"bad hexadecimal escape \\{char}", start, "Write \\x41 or \\x{1F600}.")
-            self._at = found.end()
-            return int(digits or "0", 16)
-        if octal := _OCTAL.match(self._pattern, start + 1):
-            self._at = octal.end()
-            return int(octal[0], 8)
-        self._at = start + 2
-        if char in _CONTROL:
-            return _CONTROL[char]
-        if char.isalnum() or not char.isascii():
-            self._fail(f"unknown escape \\{char}", start)
-        return ord(char)
-
-    # classes
-
-    def _char_class(self) -> CharClass:
-        pattern, start = self._pattern, self._at
-        negated = pattern.startswith("^", start + 1)
-        first = self._at = start + 1 + negated
-        items: list[Range | Property] = []
-        while self._at < len(pattern) and (pattern[self._at] != "]" or self._at == first):
-            if posix := _POSIX_ITEM.match(pattern, self._at):
-                items.extend(self._posix(posix[2], negated=bool(posix[1])))
-                self._at = posix.end()
-            elif pattern[self._at] == "\\" and pattern[self._at + 1 : self._at + 2] in {*PERL, "p", "P"}:
-                self._at += 2
-                items.extend(self._named_set(self._at - 2))
-            else:
-                items.append(self._range())
-        if self._at >= len(pattern):
-            self._fail("unclosed [", start)
-        self._at += 1
-        return CharClass(tuple(items), negated, self._flags.fold)
-
-    def _posix(self, name: str, *, negated: bool) -> tuple[Range | Property, ...]:
-        if name not in POSIX:
-            self._fail(f"unknown class [:{name}:]", self._at, f"Known are {', '.join(POSIX)}.")
-        return (Property(name, negated=True, kind=PropertyKind.POSIX),) if negated else POSIX[name]
-
-    def _range(self) -> Range:
-        start = self._at
-        low = high = self._class_point()
-        if self._pattern.startswith("-", self._at) and self._pattern[self._at + 1 : self._at + 2] not in {"", "]"}:
-            self._at += 1
-            high = self._class_point()
-        if high < low:
-            self._fail(f"range {self._pattern[start : self._at]} the wrong way round", start)
-        return Range(low, high)
-
-    def _class_point(self) -> int:
-        if self._pattern[self._at] == "\\":
-            return self._escaped_point()
-        self._at += 1
-        return ord(self._pattern[self._at - 1])
-
-
-def _alone(items: tuple[Range | Property, ...], *, fold: bool) -> CharClass:
-    """Make a class of a named set; a lone negated one becomes a negated class, which every engine reads faster."""
-    match items:
-        case (Property(negated=True) as only,):
-            return CharClass((replace(only, negated=False),), negated=True, fold=fold)
-        case _:
-            return CharClass(items, fold=fold)
+            point, self._at = escaped_point(self._pattern, start)
+            self._push(Literal(chr(point), self._flags.fold))

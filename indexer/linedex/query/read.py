@@ -81,7 +81,7 @@ def stretch(
     `next_line` is None once the lines of `symbol` have all been shown.
     """
     source.demand_text()
-    known = source.lines_to(LineNumber(first + count))
+    known = source.lines.up_to(LineNumber(first + count))
     total, counted = known.total, known.size >= source.size
     if first > total and (total or first > 1):
         raise LineOutOfRange(
@@ -123,9 +123,9 @@ def _with_damage(note: str, source: Source) -> str:
 
 def _tail(source: Source, count: int) -> ReadAnswer:
     source.demand_text()
-    if not source.lines_at_hand and (answer := _uncounted_tail(source, count)) is not None:
+    if not source.lines.at_hand and (answer := _uncounted_tail(source, count)) is not None:
         return answer
-    total = source.total_lines
+    total = source.lines.total
     wanted_first = max(1, total - count + 1)
     kept: list[ShownLine] = []
     room = source.limits.page_characters
@@ -266,7 +266,7 @@ def _raw_lines(source: Source, first: int, last: int, most: int) -> Iterator[tup
 
 def start_of(source: Source, line: int, ends: LineEnds) -> int:
     """Return the offset of a line's first byte, reading at most the block that holds it."""
-    block = source.lines_to(LineNumber(line)).locate(LineNumber(line))
+    block = source.lines.up_to(LineNumber(line)).locate(LineNumber(line))
     skipped = line - block.first_line
     if not skipped:
         return block.start

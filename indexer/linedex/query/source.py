@@ -1,10 +1,9 @@
-"""One open file as a query sees it: its bytes as they are now, how they spell text, where its lines begin.
+"""One open file as a query sees it: its bytes as they are now, how they spell text, what the index knows of them.
 
 Promise: what a `Source` tells (format, lines, hash) is true of the bytes it reads, whatever the index remembers: facts
 of the index are taken only when its fingerprint is that of the open file, and otherwise made anew. A large file is
-never held whole; the one pass that finds its lines keeps 17 bytes a block (5.6 MB for 10 GB), and is remembered, so
-that the next read of the same bytes costs one block. A file that is rewritten or cut while it is read is read again
-(`steadily`), never answered from two states at once.
+never held whole. A file that is rewritten or cut while it is read is read again (`steadily`), never answered from two
+states at once.
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from hashlib import blake2b, sha256
+from dataclasses import replace
 from typing import Final, TypeAlias, TypeVar
 
 import apsw
@@ -22,7 +20,7 @@ import apsw
 from linedex.content import languages
 from linedex.content.folding import utf8_text
 from linedex.content.lines import LineEnds, LineIndex, Reader
-from linedex.errors import BinaryFile, ChangedWhileRead, NotCounted, Unreadable
+from linedex.errors import BinaryFile, ChangedWhileRead, Unreadable
 from linedex.files import fingerprint as fingerprints
 from linedex.files import text_format
 from linedex.files.compressed.codec import plain_name
@@ -30,11 +28,12 @@ from linedex.files.compressed.decoding import TooDense
 from linedex.files.names import display
 from linedex.files.roots import Root
 from linedex.limits import Limits
-from linedex.model import Change, FileId, FileState, Fingerprint, LineCount, LineNumber, RelPath, TextFormat
+from linedex.model import Change, FileId, FileState, Fingerprint, LineCount, RelPath, TextFormat
 from linedex.query.decoded import DecodedText, decoded_text
+from linedex.query.file_lines import FileLines, OpenText
 from linedex.query.indexed_part import IndexedPart, indexed_part
-from linedex.query.line_scans import LINE_SCANS, LineScan
 from linedex.query.remembered import Remembered
+from linedex.query.revisions import TOKEN_DIGITS, content_hash, revision
 from linedex.store import blocks, files
 from linedex.store.catalogue import Catalogue
 from linedex.store.database import unusable
@@ -42,27 +41,13 @@ from linedex.store.database import unusable
 T = TypeVar("T")
 
 _ATTEMPTS: Final = 5
-_EDGE: Final = 64 << 10
-"""Bytes at either end that a `rev:` token covers."""
 _LANGUAGE_BYTES: Final = 64 << 10
-_HASH_DIGITS: Final = 16
-_HASH_STEP: Final = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class LineLengths:
-    """How long the lines of a file are, in bytes without their ends: how many are over a bound, and the longest."""
-
-    long_lines: int
-    longest: int
-
-
-# True of bytes, not of an index: one memory serves every index of the process. 10 GB of log take 5.6 MB of lines.
+# True of bytes, not of an index: one memory serves every index of the process.
 _Spelling: TypeAlias = tuple[TextFormat, str]
 _SPELLINGS: Final = Remembered[_Spelling](512)
-_LINES: Final = Remembered[LineIndex](16)
 _HASHES: Final = Remembered[str](512)
-_LENGTHS: Final = Remembered[LineLengths](512)
 
 
 class Source:
@@ -76,6 +61,7 @@ class Source:
         language: its language, "" when unknown.
         glanced: whether its format is told from places of it, and text of another encoding may stand elsewhere.
         place: its place in the catalogue if the index knows exactly this state of it, else -1.
+        lines: its lines, of the state that is being answered from.
     """
 
     path: RelPath
@@ -84,6 +70,7 @@ class Source:
     format: TextFormat
     language: str
     place: int
+    lines: FileLines
 
     def __init__(
         self,
@@ -115,8 +102,6 @@ class Source:
             self.close()
             self._text = self._decoded()
             self._whole: bytes | None = None
-            self._line_index: LineIndex | None = None
-            self._scan: LineScan | None = None
             self._hash = ""
             try:
                 if self.size <= self.limits.large_file:
@@ -126,6 +111,7 @@ class Source:
                 self.format, self.language = self._spelling()
             except ChangedWhileRead:
                 continue
+            self.lines = self._lines()
             return
         raise self._restless()
 
@@ -229,7 +215,7 @@ class Source:
     @property
     def line_ends(self) -> LineEnds:
         """How the file ends its lines."""
-        return LineEnds.of(self.format)
+        return self.lines.text.line_ends
 
     def read(self, offset: int, size: int) -> bytes:
         """Return up to `size` bytes from `offset`, fewer only where the file ended when it was opened.
@@ -281,72 +267,14 @@ class Source:
             raise ValueError(f"{self.size} bytes are not to be held whole")
         return utf8_text(self.read(0, self.size), self.format)
 
-    @property
-    def lines(self) -> LineIndex:
-        """Where the file's lines begin: from the index if it knows these bytes, else by reading them once.
+    def _lines(self) -> FileLines:
+        held = self._whole is not None
+        stored = self._known_lines if self.place >= 0 or self._part is not None else None
+        state = self.path, self.fingerprint, self.format, self.size, self.read, self.limits
+        return FileLines(OpenText(*state, held, self._settled), stored)
 
-        Raises:
-            ChangedWhileRead: the file has become shorter.
-        """
-        if self._line_index is None:
-            if self._whole is not None:
-                self._line_index = self._build_lines()
-            else:
-                key = (self.fingerprint, self.format, self.limits)
-                self._line_index = _LINES.get(
-                    key, lambda: self._stored_lines() or self._longer_lines() or self._build_lines(), keep=self._settled
-                )
-        return self._line_index
-
-    @property
-    def lines_at_hand(self) -> bool:
-        """Whether all lines are told by the index, or by reading no more than is read without a second thought."""
-        if self._line_index is not None or self.size <= self.limits.count_bytes or self.lines_known:
-            return True
-        lines = _LINES.find((self.fingerprint, self.format, self.limits)) or self._line_scan().known
-        if lines is None or lines.size < self.size:
-            return False
-        self._line_index = lines
-        return True
-
-    def lines_to(self, line: LineNumber) -> LineIndex:
-        """Return where the file's lines begin, of a very large one at least as far as `line`, if it has so many.
-
-        Raises:
-            NotCounted: time ran out; asked again, counting goes on.
-            ChangedWhileRead: the file has become shorter.
-        """
-        if self.lines_at_hand:
-            return self.lines
-        deadline = time.monotonic() + self.limits.query_seconds
-        found = self._line_scan().up_to(line, self.read, self.size, self.format, self.limits, deadline)
-        if found.size == self.size:
-            self._line_index = found
-        elif found.total <= line:
-            raise NotCounted(
-                f"Line {line:,} of `{display(self.path)}` was not reached in time: the first {found.total:,} lines are"
-                f" counted, {found.size:,} of {self.size:,} bytes.",
-                "Ask again: counting goes on where it stopped. Searches, and reading the head or tail, need no count.",
-            )
-        return found
-
-    def _line_scan(self) -> LineScan:
-        if self._scan is None:
-            self._scan = LINE_SCANS.get((self.fingerprint, self.format, self.limits), LineScan, keep=self._settled)
-        return self._scan
-
-    @property
-    def total_lines(self) -> LineCount:
-        """The number of its lines; a last line without an end counts."""
-        return self.lines.total
-
-    @property
-    def lines_known(self) -> bool:
-        """Whether it is a large file whose lines are told without reading it."""
-        return self._whole is None and (self.place >= 0 or self._part is not None)
-
-    def _build_lines(self) -> LineIndex:
-        return LineIndex.build(self.read, self.size, self.format, self.limits)
+    def _known_lines(self) -> LineIndex | None:
+        return self._stored_lines() or self._longer_lines()
 
     def _stored_lines(self) -> LineIndex | None:
         """Return the stored line index, if it is of these bytes."""
@@ -398,26 +326,18 @@ class Source:
         """
         if not self._hash:
             whole = self._text is None and self.size <= self.limits.hash_bytes
-            make = self._digest if whole else self._revision
+            make = self._content_hash if whole else self._revision
             self._hash = _HASHES.get((self.fingerprint, whole), make, keep=self._settled)
         return self._hash
 
-    def _digest(self) -> str:
-        digest = sha256()
-        for offset in range(0, self.size, _HASH_STEP):
-            digest.update(self.read(offset, _HASH_STEP))
-        return digest.hexdigest()[:_HASH_DIGITS]
+    def _content_hash(self) -> str:
+        return content_hash(self.size, self.read)[:TOKEN_DIGITS]
 
     def _revision(self) -> str:
         def read(offset: int, size: int) -> bytes:
             return os.pread(self._descriptor, size, offset)
 
         return revision(self.fingerprint, read if self._text is not None else self.read)
-
-    def line_lengths(self, bound: int, measure: Callable[[Source, int], LineLengths]) -> LineLengths:
-        """Return how many lines are longer than `bound` bytes and the longest; `measure` is asked once a state."""
-        key = (self.fingerprint, self.format, bound)
-        return _LENGTHS.get(key, lambda: measure(self, bound), keep=self._settled)
 
     def steadily(self, answer: Callable[[], T]) -> T:
         """Return `answer()`, asked again if the file was rewritten or became shorter meanwhile.
@@ -488,17 +408,3 @@ def opened(
             source.close()
     finally:
         os.close(descriptor)
-
-
-def revision(mark: Fingerprint, read: Callable[[int, int], bytes]) -> str:
-    """Return `rev:` and 16 hex digits that change whenever a large file does, without reading it whole.
-
-    Args:
-        mark: the file's fingerprint; its stat is what counts.
-        read: reads (offset, size) bytes of that state.
-    """
-    digest = blake2b(digest_size=_HASH_DIGITS // 2)
-    digest.update(repr((mark.device, mark.inode, mark.size, mark.mtime_ns, mark.ctime_ns)).encode())
-    digest.update(read(0, _EDGE))
-    digest.update(read(max(0, mark.size - _EDGE), _EDGE))
-    return f"rev:{digest.hexdigest()}"

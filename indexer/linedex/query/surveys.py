@@ -65,11 +65,13 @@ class Stored:
         reading: how its lines are read.
         columns: its parts.
         looked: whether formats were looked for where few lines have a stamp.
+        templates: whether the columns tell of templates.
     """
 
     reading: LogReading | None
     columns: LogColumns
     looked: bool
+    templates: bool = False
 
 
 class Survey:
@@ -166,6 +168,7 @@ class Survey:
                 if self._next[0] > begun and time.monotonic() > deadline:
                     return False
                 progress.check()
+                progress.reads(self._next[0], log.size)
                 start, carry, continues = self._next
                 _, end = next(cut_ranges(log.read, start, log.size, ends, sized))
                 data = log.read(start, end - start)
@@ -205,7 +208,8 @@ class _Surveys:
         self._guard = threading.Lock()
 
     def of(self, log: OpenLog, known: Stored | None) -> Survey:
-        key = (log.mark.device, log.mark.inode, f"{zone_of(log.limits)} {log.limits.log_part_bytes}")
+        told = known is not None and known.templates
+        key = (log.mark.device, log.mark.inode, f"{zone_of(log.limits)} {log.limits.log_part_bytes} {told}")
         with self._guard:
             kept = self._kept.get(key)
         found = None

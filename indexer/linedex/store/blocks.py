@@ -21,7 +21,7 @@ from linedex.content.lines import LineIndex, Offsets
 from linedex.model import FileId, LineCount
 from linedex.store.signatures import Rows, delete_rows, next_group, write_rows
 
-BLOCK_RUN = 2_048
+BLOCK_RUN = 8_192
 """Blocks of a large file that share a group."""
 _SPARE_RUNS = 32
 """Runs beside those that a file needs, before small neighbours are merged."""

@@ -25,7 +25,6 @@ from linedex.content.logs.level_reader import Levels
 from linedex.content.logs.levels import Level
 from linedex.content.logs.parts import Part
 from linedex.content.logs.records import Carry
-from linedex.content.logs.templates.miner import Tally
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 
@@ -134,7 +133,7 @@ class LogColumns:
         return LogColumns(*({name: np.concatenate((one[name], two[name])) for name in one} for one, two in pairs))
 
     def parts(self) -> list[Part]:
-        """Return the parts, one by one; the tallies of their templates have no instants."""
+        """Return the parts, one by one."""
         cells_to, templates_to = np.cumsum(self.part["cells"]), np.cumsum(self.part["templates"])
         found = []
         for at in range(len(self)):
@@ -158,7 +157,7 @@ class LogColumns:
                     unstamped=told["unstamped"],
                     longest=told["longest"],
                     cells=Cells(minutes, levels.astype(np.uint8), counts),
-                    templates={(number, Level(level)): Tally(count) for number, level, count in entries},
+                    templates={(number, Level(level)): count for number, level, count in entries},
                 )
             )
         return found
@@ -177,7 +176,7 @@ def columns_of(parts: Sequence[Part]) -> LogColumns:
         for part in parts
     ]
     table = np.array(rows, np.int64).reshape(-1, len(_PART))
-    counted = [(*key, tally.count) for part in parts for key, tally in part.templates.items()]
+    counted = [(*key, count) for part in parts for key, count in part.templates.items()]
     counts = np.array(counted, np.int64).reshape(-1, len(_TEMPLATE))
     cells = [
         np.concatenate([np.asarray(column, np.int64) for column in columns] or [np.empty(0, np.int64)])
@@ -208,15 +207,22 @@ def packed_columns(columns: LogColumns) -> bytes:
     return head + zlib.compress(b"".join(body), 6)
 
 
-def unpacked(blobs: Sequence[bytes]) -> LogColumns:
-    """Return the parts of segments that follow each other."""
+def unpacked(blobs: Sequence[bytes], *, templates: bool = True) -> LogColumns:
+    """Return the parts of segments that follow each other.
+
+    Args:
+        blobs: the segments.
+        templates: whether those are wanted, which are most of the bytes; else no part seems to have one.
+    """
     columns: list[list[Numbers]] = [[] for _ in (*_PART, *_CELL, *_TEMPLATE)]
     for blob in blobs:
         sizes = _HEAD.unpack_from(blob)
-        text = zlib.decompress(blob[_HEAD.size :])
+        lengths = np.repeat(sizes, [len(_PART), len(_CELL), len(_TEMPLATE)])
+        if not templates:
+            lengths[-len(_TEMPLATE) :] = 0
+        text = zlib.decompressobj().decompress(memoryview(blob)[_HEAD.size :], 8 * int(lengths.sum()))
         at = 0
-        lengths = np.repeat(sizes, [len(_PART), len(_CELL), len(_TEMPLATE)]).tolist()
-        for place, (name, length) in enumerate(zip((*_PART, *_CELL, *_TEMPLATE), lengths, strict=True)):
+        for place, (name, length) in enumerate(zip((*_PART, *_CELL, *_TEMPLATE), lengths.tolist(), strict=True)):
             raw = np.frombuffer(text, np.uint8, 8 * length, at).reshape(8, -1).T
             column: Numbers = np.ascontiguousarray(raw).reshape(-1).view("<i8")
             columns[place].append(np.cumsum(column) if name in _RISING else column)

@@ -6,7 +6,7 @@ Promise: what is stored of a log covers it from its first byte to the end that i
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import apsw
@@ -20,21 +20,6 @@ from linedex.model import FileId
 from linedex.store.log_columns import LogColumns, packed, packed_columns, unpacked
 
 _WRAP = 1 << 64
-
-
-@dataclass(frozen=True, slots=True)
-class Sighting:
-    """Where a template was seen in its file.
-
-    Attributes:
-        line: number of the line it was made of.
-        first: least stored instant of its records.
-        last: the greatest one.
-    """
-
-    line: int
-    first: int
-    last: int
 
 
 def put_reading(db: apsw.Connection, file: FileId, reading: LogReading | None) -> None:
@@ -125,39 +110,32 @@ def put_columns(db: apsw.Connection, file: FileId, first: int, line: int, parts:
     db.execute("INSERT INTO log_segments VALUES(?, ?, ?, ?)", (file, first, line, packed_columns(parts)))
 
 
-def columns(db: apsw.Connection, file: FileId) -> LogColumns:
-    """Return the parts of a log."""
-    return unpacked(
-        [data for (data,) in db.execute("SELECT data FROM log_segments WHERE file = ? ORDER BY first", (file,))]
-    )
+def columns(db: apsw.Connection, file: FileId, *, templates: bool = True) -> LogColumns:
+    """Return the parts of a log, perhaps without the counts of their templates."""
+    rows = db.execute("SELECT data FROM log_segments WHERE file = ? ORDER BY first", (file,))
+    return unpacked([data for (data,) in rows], templates=templates)
 
 
-def stored_miner(db: apsw.Connection, file: FileId) -> tuple[TemplateMiner, dict[int, Sighting]]:
-    """Return the templates of a log, and where each was seen."""
+def stored_miner(db: apsw.Connection, file: FileId) -> TemplateMiner:
+    """Return the templates of a log."""
     rows = [TemplateRow("", ())]
-    seen: dict[int, Sighting] = {}
-    for number, masked, path, *sighting in db.execute(
-        "SELECT id, masked, path, line, first, last FROM log_templates WHERE file = ? ORDER BY id", (file,)
+    for masked, path in db.execute(
+        "SELECT masked, path FROM log_templates WHERE file = ? AND id > 0 ORDER BY id", (file,)
     ):
-        seen[number] = Sighting(*sighting)
-        if number:
-            rows.append(TemplateRow(masked, tuple(json.loads(path))))
+        rows.append(TemplateRow(masked, tuple(json.loads(path))))
     shapes = {
         number % _WRAP: template
         for number, template in db.execute("SELECT hash, template FROM log_shapes WHERE file = ?", (file,))
     }
-    return TemplateMiner(shapes=shapes, drain=Drain.restored(rows)), seen
+    return TemplateMiner(shapes=shapes, drain=Drain.restored(rows))
 
 
-def put_templates(db: apsw.Connection, file: FileId, drain: Drain, seen: Mapping[int, Sighting]) -> None:
-    """Store the templates that were seen, in the place of what was stored of them."""
+def put_templates(db: apsw.Connection, file: FileId, drain: Drain, changed: Iterable[int]) -> None:
+    """Store templates that are new or have changed, by their numbers."""
     rows = drain.rows()
     db.executemany(
-        "INSERT OR REPLACE INTO log_templates VALUES(?, ?, ?, ?, ?, ?, ?)",
-        (
-            (file, number, rows[number].masked, json.dumps(rows[number].path), one.line, one.first, one.last)
-            for number, one in seen.items()
-        ),
+        "INSERT OR REPLACE INTO log_templates VALUES(?, ?, ?, ?)",
+        ((file, number, rows[number].masked, json.dumps(rows[number].path)) for number in changed),
     )
 
 

@@ -15,7 +15,7 @@ chunk, and a chunk is `rows_per_chunk(columns)` rows. An ordinary rowid table, w
 limit (8,157 bytes at 8 KiB pages): WITHOUT ROWID spilled every blob into overflow pages and took 28.8 % of the text
 where this takes 12.5 %.
 
-A file over 1 MiB also has `block_runs`: runs of up to 2,048 blocks cut at line ends. For each block they hold its
+A file over 1 MiB also has `block_runs`: runs of up to 8,192 blocks cut at line ends. For each block they hold its
 first byte, the number of the line that byte belongs to, whether that line began in an earlier block, whether the
 cutting began anew there, and a signature of its folded 5-grams, transposed likewise in group `grp`. So line N is one
 look-up and one read of at most a block, and an absent 5-gram excludes a block. A run is `columns` wide but holds only
@@ -69,7 +69,8 @@ Versions
 --------
 FORMAT_VERSION: the tables changed. 1: the first. 2: `block_runs` instead of one group of blocks a row.
 3: the four tables of logs, the two of compressed files. 4: `checkpoints`. 5: `stages`.
-6: sets of symbols, and runs of names in blocks, instead of a row for each symbol and each name.
+6: sets of symbols, and runs of names in blocks, instead of a row for each symbol and each name. 7: `log_templates`
+without where a template was seen.
 FEATURE_VERSION: what is stored in them changed, rebuilding needed. 1: the first. 2: each format of a log has levels.
 Either of them, another folding (Unicode tables) or another gram hash makes a sidecar old. An old or damaged sidecar
 is deleted and built anew, by the one process that holds its lock; meanwhile queries scan.
@@ -80,7 +81,7 @@ from __future__ import annotations
 from linedex.content.folding import FOLDING_VERSION
 from linedex.content.grams import GRAM_VERSION
 
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 FEATURE_VERSION = 2
 APPLICATION_ID = 0x6C646578  # "ldex"
 PAGE_SIZE = 8192
@@ -138,8 +139,8 @@ CREATE TABLE logs(file INTEGER PRIMARY KEY, rule TEXT NOT NULL, zone TEXT NOT NU
 CREATE TABLE log_segments(
   file INTEGER NOT NULL, first INTEGER NOT NULL, line INTEGER NOT NULL, data BLOB NOT NULL, UNIQUE(file, first));
 CREATE TABLE log_templates(
-  file INTEGER NOT NULL, id INTEGER NOT NULL, masked TEXT NOT NULL, path TEXT NOT NULL, line INTEGER NOT NULL,
-  first INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY(file, id)) WITHOUT ROWID;
+  file INTEGER NOT NULL, id INTEGER NOT NULL, masked TEXT NOT NULL, path TEXT NOT NULL,
+  PRIMARY KEY(file, id)) WITHOUT ROWID;
 CREATE TABLE log_shapes(
   file INTEGER NOT NULL, hash INTEGER NOT NULL, template INTEGER NOT NULL, PRIMARY KEY(file, hash)) WITHOUT ROWID;
 

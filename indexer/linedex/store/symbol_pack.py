@@ -15,8 +15,7 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
-from linedex.content.symbols import StoredSymbol
-from linedex.model import Symbol, SymbolKind
+from linedex.model import StoredSymbol, Symbol, SymbolKind
 
 KINDS: Final = tuple(SymbolKind)
 """A kind's number in a blob is its place here; inserting one in the middle is a new feature version."""

@@ -21,7 +21,7 @@ from linedex.errors import BadArgument, LinedexError, NotFound
 from linedex.files import fingerprint as fingerprints
 from linedex.files.compressed.codec import MAGIC_BYTES, codec_of
 from linedex.files.names import display
-from linedex.files.roots import Place
+from linedex.files.places import Place
 from linedex.limits import Limits
 from linedex.model import Change, Fingerprint
 from linedex.query.progress import Progress

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from linedex.errors import BadArgument
-from linedex.files.roots import Place
+from linedex.files.places import Place
 from linedex_server.edit.content.diff import Bounds, of_changes
 from linedex_server.edit.content.document import Document
 from linedex_server.edit.content.style import AS_EDITED

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from linedex.errors import LinedexError
 from linedex.files.names import display
-from linedex.files.roots import Place
+from linedex.files.places import Place
 from linedex.query.progress import Progress
 from linedex_server.edit.editor import Editor
 from linedex_server.edit.history.steps import Step

@@ -13,7 +13,6 @@ from tests.linedex.build.test_log_pass import written
 
 from linedex.content.logs.levels import Level
 from linedex.content.logs.parts import Part
-from linedex.content.logs.templates.miner import Tally
 from linedex.index import Index
 from linedex.store.log_columns import packed, unpacked
 
@@ -92,7 +91,7 @@ def test_a_sound_log_is_found_sound_before_and_after_it_grew(text: str, tmp_path
             "other counts by minute and level",
         ),
         (
-            lambda part: replace(part, templates={**part.templates, (1, Level.INFO): Tally(10_000)}),
+            lambda part: replace(part, templates={**part.templates, (1, Level.INFO): 10_000}),
             "other templates",
         ),
     ],

@@ -71,7 +71,7 @@ def stored(index: Index) -> Iterator[tuple[LogColumns, Counter[str]]]:
         assert db is not None
         file = FileId(int(db.execute("SELECT id FROM files").get))
         columns = logs.columns(db, file)
-        miner, _ = logs.stored_miner(db, file)
+        miner = logs.stored_miner(db, file)
         names = [miner.drain.text(number) for number in columns.template["template"].tolist()]
         counts: Counter[str] = Counter()
         for name, count in zip(names, columns.template["template_count"].tolist(), strict=True):

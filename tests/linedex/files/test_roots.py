@@ -16,7 +16,8 @@ import pytest
 
 from linedex.errors import BadArgument, LinedexError, NotAFile, NotAFolder, NotFound, OutsideRoots, Unreadable
 from linedex.files import names, roots
-from linedex.files.roots import Place, Root, Roots
+from linedex.files.places import Place, Roots
+from linedex.files.roots import Root
 from linedex.model import RelPath
 
 
@@ -83,7 +84,7 @@ def test_a_root_given_by_an_alias_accepts_both_spellings(tree: Path) -> None:
 def test_a_root_mounted_at_a_second_place_accepts_both_spellings(tree: Path) -> None:
     (tree / "second").mkdir()
     program = (
-        "import sys; from linedex.files.roots import Roots\n"
+        "import sys; from linedex.files.places import Roots\n"
         "place = Roots([sys.argv[1] + '/proj']).resolve(sys.argv[1] + '/second/src/app.py')\n"
         "print(place.path, place.absolute == (sys.argv[1] + '/proj/src/app.py').encode())"
     )

@@ -179,6 +179,74 @@ def test_a_copied_and_truncated_log_is_finished_in_its_copy(index: Index, log: P
     assert read(index, cursor, 200)[0] == told(900, 100)
 
 
+def pages(index: Index, cursor: str, count: int) -> list[list[str]]:
+    """Read on to the end, in pages of `count` lines."""
+    found = []
+    while (page := read(index, cursor, count))[0]:
+        found.append(page[0])
+        cursor = page[1]
+    return found
+
+
+def copy_and_truncate(log: Path, moment: int) -> None:
+    """Rotate once as `copytruncate` does, the copy made at `moment`."""
+    first, second = log.with_name("app.log.1"), log.with_name("app.log.2")
+    if first.exists():
+        first.rename(second)
+    shutil.copy(log, first)
+    os.utime(first, ns=(moment, moment))
+    os.truncate(log, 0)
+
+
+@pytest.mark.parametrize("count", [1, 100])
+def test_a_copied_and_truncated_log_is_finished_in_its_copy_under_a_later_name(
+    index: Index, log: Path, count: int
+) -> None:
+    cursor = index.tail(NAME, 1).later
+    append(log, lines(40, 3))
+    copy_and_truncate(log, 10**18)
+    log.with_name("app.log.1").rename(log.with_name("app.log.2"))
+    append(log, lines(900, 100))  # past its former size
+    assert [line for page in pages(index, cursor, count) for line in page] == told(40, 3) + told(900, 100)
+
+
+@pytest.mark.parametrize("count", [1, 100])
+def test_a_log_that_was_copied_and_truncated_and_then_renamed_is_told_between_its_copy_and_the_new_one(
+    index: Index, log: Path, count: int
+) -> None:
+    cursor = index.tail(NAME, 1).later
+    append(log, lines(40, 3))
+    copy_and_truncate(log, 10**18)
+    append(log, lines(500, 3))  # of the inode that the cursor was made in
+    log.with_name("app.log.1").rename(log.with_name("app.log.2"))
+    log.rename(log.with_name("app.log.1"))
+    os.utime(log.with_name("app.log.1"), ns=(10**18 + 1, 10**18 + 1))
+    log.write_bytes(lines(900, 3))
+    assert [line for page in pages(index, cursor, count) for line in page] == told(40, 3) + told(500, 3) + told(900, 3)
+
+
+@pytest.mark.parametrize("count", [1, 100])
+def test_a_log_that_was_copied_and_truncated_twice_is_finished_in_both_copies(
+    index: Index, log: Path, count: int
+) -> None:
+    cursor = index.tail(NAME, 1).later
+    append(log, lines(40, 3))
+    copy_and_truncate(log, 10**18)
+    append(log, lines(500, 3))
+    copy_and_truncate(log, 10**18 + 1)
+    append(log, lines(900, 3))
+    assert [line for page in pages(index, cursor, count) for line in page] == told(40, 3) + told(500, 3) + told(900, 3)
+
+
+def test_another_name_of_the_renamed_log_is_not_told_again(index: Index, log: Path) -> None:
+    cursor = index.tail(NAME, 1).later
+    append(log, lines(40, 3))
+    log.rename(log.with_name("app.log.1"))
+    os.link(log.with_name("app.log.1"), log.with_name("app.log.saved"))
+    log.write_bytes(lines(900, 3))
+    assert pages(index, cursor, 100) == [told(40, 3), told(900, 3)]
+
+
 def test_a_truncated_log_is_begun_anew_and_what_may_be_lost_is_said(index: Index, log: Path) -> None:
     answer = index.search_file(replace(SEARCH, max_hits=1))
     size = log.stat().st_size

@@ -120,7 +120,7 @@ def test_lines_are_measured_as_a_split_measures_them(text: str, encoding: str, b
     codec = encoding.removesuffix("-sig")
     limits = Limits(large_file=16, batch_bytes=batch, block_bytes=8, block_slack=6)
     with file_of((mark + text).encode(encoding), "text", limits) as source:
-        found = measure_lines(source, bound)
+        found = measure_lines(source.lines.text, bound)
     sizes = [len(line.encode(codec)) for line in split_lines(text)]
     assert found.longest == max(sizes, default=0)
     assert found.long_lines == sum(size > bound for size in sizes)

@@ -170,6 +170,7 @@ def test_a_match_in_a_line_of_any_length_is_found_with_its_column(
 
 
 @settings(max_examples=60, deadline=None)
+@example("a" * 44 + "é" * 10 + "aé" + "é" * 13 + " ababaaaaaa" + "é" * 5, r"\bab")  # a part begins with the 2nd
 @example("a" * 44 + "éaééééééaaaééééé", "é.")  # the second part would find a match inside the last of the first
 @given(
     st.text("ab é", min_size=60, max_size=400), st.sampled_from(["ab", "b", " +", "a{1,3}", r"\bab", "é.", "^.", "b$"])

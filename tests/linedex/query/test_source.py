@@ -106,8 +106,8 @@ def test_lines_come_from_the_index_when_it_is_of_these_bytes(tmp_path: Path) -> 
         with sidecar.reading() as db, opened(Root(folder), NAME, catalogue, db, TINY) as source:
             built = LineIndex.build(lambda at, size: data[at : at + size], len(data), source.format, TINY)
             assert source.place == 0
-            assert source.lines.total == 100
-            assert source.lines.starts.tolist() == built.starts.tolist()
+            assert source.lines.index.total == 100
+            assert source.lines.index.starts.tolist() == built.starts.tolist()
             assert read(source, 57, 2).lines == ("line 56", "line 57")
         sidecar.close()
 
@@ -184,7 +184,7 @@ def test_a_file_that_is_emptied_while_it_is_read_reads_as_no_lines() -> None:
 
 def test_a_file_rewritten_in_place_is_never_answered_from_two_states() -> None:
     with folder_with(b"old %07d\n" % 1 * 100) as folder, source_in(folder) as source:
-        lines = source.lines
+        lines = source.lines.index
         with (folder / "app.log").open("r+b") as file:
             file.write(b"a longer line than before\n" * 46)
             file.truncate()

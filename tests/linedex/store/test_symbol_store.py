@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linedex.content.symbols import StoredSymbol
-from linedex.model import FileId, LineNumber, SymbolKind
+from linedex.model import FileId, LineNumber, StoredSymbol, SymbolKind
 from linedex.store import name_blocks, name_grams, name_runs, symbol_names, symbols
 from linedex.store.name_blocks import SYMBOL, NamedSymbols, blocks_of, rows_in
 from linedex.store.name_grams import blocks_by_gram, grams_of, grams_of_humps, humps

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from linedex.files.roots import Roots
+from linedex.files.places import Roots
 from linedex.limits import DEFAULT_LIMITS, Limits
 from linedex_server.edit.history.history import History
 from linedex_server.edit.put.commit import Committer

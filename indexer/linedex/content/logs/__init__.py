@@ -4,7 +4,8 @@ Promise: every figure is exact and depends on the bytes alone. Learned positions
 a line that they do not fit is read by the format's own expression. Bytes in, arrays and frozen dataclasses out.
 
     detection  which timestamp format a file has, and where; where its levels stand -> `LogRule`
-    analysis   `LogAnalyser.analyse(block, carry)` -> `BlockFacts`, for an index made block by block
+    changes    formats that a log takes up where its sample did not look
+    parts      what is stored of every 256 KiB, read range by range and joined
     records    the instant and level of each line of a window, for filters
     moments    what people write for `since` and `until`
     cells      counts per (minute, level), added up over blocks and files to a timeline

@@ -200,9 +200,7 @@ def follow(made: LogRange, carry: Carry, reading: LogReading) -> LogRange | None
     shift = shift_between(made.carry, carry, reading)
     if not shift:
         return made if shift == 0 else None
-    parts = tuple(
-        replace(one, part=_shifted(one.part, shift), shapes=_shifted_shapes(one.shapes, shift)) for one in made.parts
-    )
+    parts = tuple(replace(one, part=_shifted(one.part, shift)) for one in made.parts)
     return LogRange(carry, parts, shifted_carry(made.left, shift))
 
 
@@ -244,10 +242,6 @@ def _shifted(part: Part, shift: int) -> Part:
     )
 
 
-def _shifted_shapes(shapes: ShapeCounts, shift: int) -> ShapeCounts:
-    return replace(shapes, first=shapes.first + shift, last=shapes.last + shift)
-
-
 def joined_part(one: Part, other: Part) -> Part:
     """Return two adjoining parts as one."""
     least = [instant for instant in (one.least, other.least) if instant != NO_INSTANT]
@@ -270,4 +264,4 @@ def joined_part(one: Part, other: Part) -> Part:
 
 
 _NONE = np.empty(0, np.int64)
-NO_SHAPES: Final = ShapeCounts(np.empty(0, np.uint64), np.empty(0, np.uint8), _NONE, _NONE, _NONE, _NONE)
+NO_SHAPES: Final = ShapeCounts(np.empty(0, np.uint64), np.empty(0, np.uint8), _NONE, _NONE)

@@ -16,7 +16,7 @@ from dataclasses import replace
 from linedex.errors import LinedexError
 from linedex.files import fingerprint as fingerprints
 from linedex.limits import Limits
-from linedex.query.source import revision
+from linedex.query.revisions import revision
 from linedex_server.edit.errors import Conflict, WriteFailed
 from linedex_server.edit.history.history import History
 from linedex_server.edit.history.steps import NewFileStep, Read, Undoes

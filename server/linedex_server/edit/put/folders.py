@@ -13,7 +13,7 @@ from typing import Final
 
 from linedex.errors import LinedexError, NotFound
 from linedex.files.names import display
-from linedex.files.roots import Place
+from linedex.files.places import Place
 from linedex.model import RelPath
 from linedex_server.edit.put.faults import Faults
 from linedex_server.edit.put.restarts import Again

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from linedex.errors import LinedexError
-from linedex.files.roots import Place
+from linedex.files.places import Place
 from linedex_server.edit.history.steps import Intent
 from linedex_server.edit.put.faults import Faults
 from linedex_server.edit.put.folders import Parent, flush

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from linedex.files.roots import Place
+from linedex.files.places import Place
 from linedex_server.edit.put.snapshot import Snapshot
 from linedex_server.edit.splice import Splice
 

@@ -19,7 +19,7 @@ from linedex.errors import LinedexError
 from linedex.files import fingerprint as fingerprints
 from linedex.files.names import display
 from linedex.files.own_state import FORMER_SUFFIX, TEMPORARY_SUFFIX
-from linedex.query.source import revision
+from linedex.query.revisions import revision
 from linedex_server.edit.history import writers
 from linedex_server.edit.history.history import History
 from linedex_server.edit.history.steps import FileStep, Intent, Pending

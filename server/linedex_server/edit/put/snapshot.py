@@ -10,21 +10,17 @@ import os
 import re
 import threading
 from collections import OrderedDict
-from hashlib import sha256
 from types import TracebackType
 from typing import Final
 
 from linedex.errors import BadArgument
 from linedex.files import fingerprint as fingerprints
 from linedex.files.names import display
-from linedex.files.roots import Place
+from linedex.files.places import Place
 from linedex.limits import DEFAULT_LIMITS, Limits
-from linedex.query.source import revision
+from linedex.query.revisions import TOKEN_DIGITS, content_hash, revision
 from linedex_server.edit.errors import Conflict
 
-TOKEN_DIGITS: Final = 16
-"""Digits of a SHA-256 that answers print, and the fewest that a guard takes."""
-_STEP: Final = 1 << 20
 _GUARD: Final = re.compile(r"rev:[0-9a-f]{16}|(?:sha256:)?([0-9a-f]{16,64})")
 
 
@@ -131,10 +127,7 @@ class Snapshot:
             Conflict: the file has become shorter.
         """
         if not self._sha256:
-            digest = sha256()
-            for offset in range(0, self.size, _STEP):
-                digest.update(self.read(offset, _STEP))
-            self._sha256 = digest.hexdigest()
+            self._sha256 = content_hash(self.size, self.read)
             _DIGESTS.record(self.revision(), self._sha256)
         return self._sha256
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from linedex.errors import LinedexError, NotFound
 from linedex.limits import Limits
+from linedex.query.revisions import TOKEN_DIGITS
 from linedex_server.edit.history.steps import NewFileStep, Read
 from linedex_server.edit.put.attributes import permissions
 from linedex_server.edit.put.folders import Parent
@@ -17,7 +18,7 @@ from linedex_server.edit.put.layout import Region, Stretch, changes, digest, new
 from linedex_server.edit.put.lease import Lease, Writers
 from linedex_server.edit.put.placement import Placement
 from linedex_server.edit.put.plans import Committed, Plan, Target
-from linedex_server.edit.put.snapshot import TOKEN_DIGITS, Snapshot
+from linedex_server.edit.put.snapshot import Snapshot
 from linedex_server.edit.put.syscalls import Abilities
 from linedex_server.edit.splice import Splice, ordered
 

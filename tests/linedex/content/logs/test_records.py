@@ -1,23 +1,25 @@
 """Records, their instants and levels, and what blocks of them add up to, against a plain reader line by line."""
 
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 from typing import NamedTuple
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linedex.content.logs.analysis import BlockFacts, LogAnalyser
 from linedex.content.logs.cells import merge_cells
 from linedex.content.logs.detection import LogRule
 from linedex.content.logs.instants import MINUTE, NO_INSTANT
 from linedex.content.logs.level_reader import LevelRule
 from linedex.content.logs.levels import Level, LevelSource
+from linedex.content.logs.parts import Part, ShapedPart, read_parts
 from linedex.content.logs.records import FILE_START, Bounds, Carry, RecordReader
 from linedex.content.logs.stamps import StampRule
 from linedex.content.logs.templates.miner import TemplateMiner, merge_counts
+from linedex.content.logs.texts import LogReading
 from linedex.content.logs.window import Window
+from linedex.model import TextFormat
 
 RULE = LogRule((StampRule("iso8601", "head"),), (LevelRule(LevelSource.WORD, after_stamp=1),))
 VECTORS = Bounds(pass_lines=1)
@@ -73,16 +75,26 @@ def logs(draw: st.DrawFn) -> bytes:
     return (text + "\n" if lines and draw(st.booleans()) else text).encode()
 
 
-def analyse(text: bytes, cuts: list[int], bounds: Bounds = VECTORS) -> list[BlockFacts]:
-    analyser = LogAnalyser(RULE, TemplateMiner(), bounds=bounds)
-    places = [0, *sorted({cut for cut in cuts if 0 < cut < len(text)}), len(text)]
-    facts: list[BlockFacts] = []
-    carry = FILE_START
-    for start, end in pairwise(places):
-        continues = start > 0 and text[start - 1 : start] != b"\n"
-        facts.append(analyser.analyse(text[start:end], carry, continues=continues, ahead=text[end : end + 512]))
-        carry = facts[-1].carry
-    return facts
+def read_cut(text: bytes, cuts: list[int], bounds: Bounds = VECTORS) -> tuple[list[Part], Carry]:
+    """Return the parts of a log that is cut at some places, with their templates, and what the last one leaves."""
+    miner = TemplateMiner()
+    edges = [0, *sorted({cut for cut in cuts if 0 < cut < len(text)})]
+    made = read_parts(
+        *(LogReading(RULE, "UTC", bounds), text, 0, edges, FILE_START),
+        continues=False,
+        beyond=b"",
+        spelling=TextFormat(),
+    )
+
+    def counted(one: ShapedPart) -> Part:
+        return replace(one.part, templates=miner.learn(one.shapes, lambda shape, _: messages.get(shape)))
+
+    messages: dict[int, str] = {}
+    parts = []
+    for one in made.parts:
+        messages |= one.messages
+        parts.append(counted(one))
+    return parts, made.left
 
 
 @given(logs())
@@ -98,7 +110,7 @@ def test_each_line_has_the_instant_and_level_of_its_record(text: bytes) -> None:
 @given(logs(), st.lists(st.integers(0, 2000), max_size=8))
 @settings(max_examples=100)
 def test_cells_are_a_count_line_by_line_wherever_the_file_is_cut(text: bytes, cuts: list[int]) -> None:
-    cells = merge_cells(facts.cells for facts in analyse(text, cuts))
+    cells = merge_cells(part.cells for part in read_cut(text, cuts)[0])
     expected = Counter(
         (line.instant // MINUTE, line.level) for line in read_plainly(text) if line.head and line.instant is not None
     )
@@ -112,10 +124,10 @@ def test_cuts_change_no_sum(text: bytes, cuts: list[int], lines: int, size: int,
     if at_line_ends:
         cuts = [text.find(b"\n", cut) + 1 for cut in cuts]
     bounds = Bounds(lines, size, pass_lines=1)
-    whole = analyse(text, [], bounds)
-    parts = analyse(text, cuts, bounds)
+    whole, left = read_cut(text, [], bounds)
+    parts, left_by_parts = read_cut(text, cuts, bounds)
 
-    def sums(facts: list[BlockFacts]) -> tuple[int, int, int, int, int]:
+    def sums(facts: list[Part]) -> tuple[int, int, int, int, int]:
         known = [fact for fact in facts if fact.least != NO_INSTANT]
         return (
             sum(fact.records for fact in facts),
@@ -129,10 +141,8 @@ def test_cuts_change_no_sum(text: bytes, cuts: list[int], lines: int, size: int,
     counted = merge_counts(fact.templates for fact in parts)
     if all(text[cut - 1 : cut] == b"\n" for cut in cuts if 0 < cut < len(text)):
         assert counted == merge_counts(fact.templates for fact in whole)
-    assert sum(tally.count for tally in counted.values()) == sums(whole)[0]
-    if text:
-        assert parts[-1].carry.clock == whole[-1].carry.clock
-        assert parts[-1].carry.open == whole[-1].carry.open
+    assert counted.total() == sums(whole)[0]
+    assert (left_by_parts.clock, left_by_parts.open) == (left.clock, left.open)
 
 
 @given(logs(), st.integers(0, 2000))

@@ -12,13 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linedex.content.logs.analysis import LogAnalyser
 from linedex.content.logs.detection import detect, sample_lines
 from linedex.content.logs.levels import Level
-from linedex.content.logs.records import FILE_START
+from linedex.content.logs.records import FILE_START, RecordReader, Records
 from linedex.content.logs.templates.contrast import contrast
 from linedex.content.logs.templates.drain import OVERFLOW, Drain, DrainBounds, mask
-from linedex.content.logs.templates.miner import MinerBounds, TemplateMiner, merge_counts
+from linedex.content.logs.templates.miner import (
+    MinerBounds,
+    TemplateCounts,
+    TemplateMiner,
+    count_shapes,
+    merge_counts,
+    message_of,
+)
 from linedex.content.logs.templates.shapes import shape_hashes
 from linedex.content.logs.window import Window
 
@@ -117,15 +123,21 @@ def mined(
     rule = detect(sample_lines(lambda at, size: text[at : at + size], len(text)))
     assert rule is not None
     miner = TemplateMiner(bounds or MinerBounds())
-    analyser = LogAnalyser(rule, miner)
     parts, start, carry = [], 0, FILE_START
     while start < len(text):
         end = text.find(b"\n", start + block) + 1 or len(text)
-        facts = analyser.analyse(text[start:end], carry)
-        assert sum(tally.count for tally in facts.templates.values()) == facts.records
-        parts.append(facts.templates)
-        start, carry = end, facts.carry
-    return miner, {key: tally.count for key, tally in merge_counts(parts).items()}
+        window = Window(text[start:end])
+        records = RecordReader(rule).read(window, carry)
+        parts.append(learned(miner, window, records))
+        start, carry = end, records.carry
+    return miner, merge_counts(parts)
+
+
+def learned(miner: TemplateMiner, window: Window, records: Records) -> TemplateCounts:
+    """Return the counts of a window's templates."""
+    counts = miner.learn(count_shapes(window, records), lambda _, line: message_of(window, records, line, 4096))
+    assert sum(counts.values()) == np.count_nonzero(records.heads)
+    return counts
 
 
 def test_the_ten_shapes_of_a_generator_are_found_with_exact_counts() -> None:
@@ -140,19 +152,6 @@ def test_the_ten_shapes_of_a_generator_are_found_with_exact_counts() -> None:
         for level in ("info", "debug", "warn", "error"):
             found = sum(count for (number, of), count in counts.items() if number in numbers and of.label == level)
             assert found == written[which, level]
-
-
-def test_each_template_has_an_example_where_it_was_first_met() -> None:
-    text, _ = generated(300)
-    rule = detect(sample_lines(lambda at, size: text[at : at + size], len(text)))
-    assert rule is not None
-    miner = TemplateMiner()
-    facts = LogAnalyser(rule, miner).analyse(text)
-    assert facts.examples.keys() == set(range(1, 11))
-    for number, place in facts.examples.items():
-        assert place == 0 or text[place - 1 : place] == b"\n"
-        message = text[place:].split(b"\n")[0].decode().partition("[")[2]
-        assert Drain.restored(miner.drain.rows()).add(f" <*> [{message}") == number
 
 
 def test_past_the_bound_of_templates_all_is_counted_as_other() -> None:
@@ -188,8 +187,8 @@ def test_a_restored_miner_gives_known_shapes_their_templates() -> None:
     rule = detect(sample_lines(lambda at, size: text[at : at + size], len(text)))
     assert rule is not None
     again = TemplateMiner(shapes=miner.shapes, drain=Drain.restored(miner.drain.rows()))
-    facts = LogAnalyser(rule, again).analyse(text)
-    assert {key: tally.count for key, tally in facts.templates.items()} == counts
+    window = Window(text)
+    assert learned(again, window, RecordReader(rule).read(window)) == counts
     assert again.drain.rows() == miner.drain.rows()
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linedex.files.roots import Roots
+from linedex.files.places import Roots
 from linedex.limits import Limits
 from linedex_server.edit.errors import Conflict, NoSuchStep
 from linedex_server.edit.history.budget import Budget

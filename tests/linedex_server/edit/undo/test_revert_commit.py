@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from linedex.files.names import display
-from linedex.files.roots import Roots
+from linedex.files.places import Roots
 from linedex.limits import Limits
 from linedex.model import RelPath
 from linedex_server.edit.history.budget import Budget

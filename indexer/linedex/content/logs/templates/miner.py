@@ -6,6 +6,7 @@ whatever bounds were met: what finds no room is counted as the overflow template
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -13,7 +14,6 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from linedex.content.logs.instants import NO_INSTANT, Instants
 from linedex.content.logs.level_reader import Levels
 from linedex.content.logs.levels import SLOTS, Level
 from linedex.content.logs.records import Records
@@ -30,29 +30,29 @@ class ShapeCounts:
         hashes: the shape.
         levels: number of the `Level` of these records.
         counts: how many there are.
-        first: least stored instant of them, or `NO_INSTANT`.
-        last: greatest one, or `NO_INSTANT`.
         example: number of the first such line of the window.
     """
 
     hashes: Words
     levels: Levels
     counts: npt.NDArray[np.int64]
-    first: Instants
-    last: Instants
     example: Places
 
     def __len__(self) -> int:
         return len(self.hashes)
 
 
+def shapes_of(window: Window, records: Records, lines: Places) -> Words:
+    """Return the shapes of the messages that some lines of a window begin, by their numbers."""
+    return shape_hashes(window, lines, records.content[lines], records.level_at[lines])
+
+
 def count_shapes(window: Window, records: Records) -> ShapeCounts:
     """Return the shapes of the records that begin in a window."""
     lines = np.flatnonzero(records.heads)
-    hashes = shape_hashes(window, lines, records.content[lines], records.level_at[lines])
+    hashes = shapes_of(window, records, lines)
     every = len(lines) == len(window)
     levels = records.levels if every else records.levels[lines]
-    times = records.instants if every else records.instants[lines]
     # one number for shape and level; the hash alone is not kept, since eight levels of one shape are rare
     keys = hashes * np.uint64(SLOTS) + levels
     order = np.argsort(keys, kind="stable")
@@ -63,9 +63,8 @@ def count_shapes(window: Window, records: Records) -> ShapeCounts:
     begins = np.flatnonzero(changed)
     if not len(begins):
         none = np.empty(0, np.int64)
-        return ShapeCounts(hashes, np.empty(0, np.uint8), none, none, none, none)
+        return ShapeCounts(hashes, np.empty(0, np.uint8), none, none)
     leading = order[begins]
-    by_key = times[order]
     # in the order of the file, so that templates are learned in the same order wherever it is cut
     ranked = np.argsort(leading)
     leading = leading[ranked]
@@ -73,60 +72,20 @@ def count_shapes(window: Window, records: Records) -> ShapeCounts:
         hashes[leading],
         levels[leading],
         np.diff(np.append(begins, len(order))).astype(np.int64)[ranked],
-        np.minimum.reduceat(by_key, begins)[ranked],
-        np.maximum.reduceat(by_key, begins)[ranked],
         lines[leading],
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Records of one template in some range.
-
-    Attributes:
-        count: how many.
-        first: least stored instant, or `NO_INSTANT`.
-        last: greatest stored instant, or `NO_INSTANT`.
-    """
-
-    count: int
-    first: int = NO_INSTANT
-    last: int = NO_INSTANT
-
-    def plus(self, other: Tally) -> Tally:
-        """Return both together."""
-        known = [instant for instant in (self.first, other.first) if instant != NO_INSTANT]
-        return Tally(self.count + other.count, min(known, default=NO_INSTANT), max(self.last, other.last))
+TemplateCounts = Mapping[tuple[int, Level], int]
+"""Records per (template, level)."""
 
 
-TemplateCounts = Mapping[tuple[int, Level], Tally]
-"""Counts per (template, level)."""
-
-
-def merge_counts(parts: Iterable[TemplateCounts]) -> dict[tuple[int, Level], Tally]:
-    """Return the sum of counts of one file's blocks."""
-    total: dict[tuple[int, Level], Tally] = {}
+def merge_counts(parts: Iterable[TemplateCounts]) -> Counter[tuple[int, Level]]:
+    """Return the sum of counts of one file's parts."""
+    total: Counter[tuple[int, Level]] = Counter()
     for part in parts:
-        for key, tally in part.items():
-            total[key] = total[key].plus(tally) if key in total else tally
+        total.update(part)
     return total
-
-
-@dataclass(frozen=True, slots=True)
-class Mined:
-    """What mining a window gives.
-
-    Attributes:
-        counts: its records per (template, level).
-        examples: for each template made by this window, the place of the line it was made of, in the window; from
-            `TemplateMiner.learn`, the number of that line.
-    """
-
-    counts: TemplateCounts
-    examples: Mapping[int, int]
-
-
-NOTHING_MINED: Final = Mined({}, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,49 +131,33 @@ class TemplateMiner:
         """Whether the text has no shapes for now, so that most blocks are counted as overflow."""
         return self._shapeless >= self._bounds.shapeless
 
-    def count(self, shapes: ShapeCounts, window: Window, records: Records) -> Mined:
-        """Return the counts of a window's templates, learning the shapes that are new."""
-        most = 4 * self._bounds.drain.message
-        mined = self.learn(shapes, lambda _, line: message_of(window, records, line, most))
-        return Mined(mined.counts, {made: int(records.starts[line]) for made, line in mined.examples.items()})
-
-    def learn(self, shapes: ShapeCounts, message: Callable[[int, int], str | None]) -> Mined:
+    def learn(self, shapes: ShapeCounts, message: Callable[[int, int], str | None]) -> TemplateCounts:
         """Return the counts of a window's templates, learning the shapes that are new.
 
         Args:
             shapes: of the window.
             message: returns the message that has a shape and stands in a line, each by its number; None for one that
                 is not to be learned now, which counts as overflow.
-
-        Returns:
-            The counts; examples by the number of their line.
         """
         learning = self._may_learn()
-        examples: dict[int, int] = {}
         fresh = 0
-        counts: dict[tuple[int, Level], Tally] = {}
-        for shape, level, count, first, last, line in zip(
+        counts: Counter[tuple[int, Level]] = Counter()
+        for shape, level, count, line in zip(
             shapes.hashes.tolist(),
             shapes.levels.tolist(),
             shapes.counts.tolist(),
-            shapes.first.tolist(),
-            shapes.last.tolist(),
             shapes.example.tolist(),
             strict=True,
         ):
             template = self.shapes.get(shape)
             if template is None:
                 fresh += 1
-                made = len(self.drain)
                 template = self._learn(shape, line, message) if learning else OVERFLOW
-                if len(self.drain) > made:
-                    examples[template] = line
-            tally, key = Tally(count, first, last), (template, Level(level))
-            counts[key] = counts[key].plus(tally) if key in counts else tally
+            counts[template, Level(level)] += count
         if learning:
             many = fresh > self._bounds.new_share * max(1, int(shapes.counts.sum()))
             self._shapeless = self._shapeless + 1 if many else 0
-        return Mined(counts, examples)
+        return counts
 
     def _may_learn(self) -> bool:
         if not self.paused:
