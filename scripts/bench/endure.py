@@ -30,9 +30,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from endure_answers import Question, same_hits
+from endure_changes import change, create
 from endure_edits import Edits
-from endure_oracle import Oracle, Question, same_hits
-from endure_world import World, change, create
+from endure_oracle import Oracle
+from endure_world import World
 
 from linedex.build import freshness
 from linedex.build.contents import contents

@@ -6,96 +6,37 @@ which has tests of its own; bytes that are not of the encoding recognised are as
 
 from __future__ import annotations
 
-import hashlib
 import random
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
-from endure_world import WORDS, Node, World, is_hidden, journals
+import endure_journals
+from endure_answers import (
+    LONE,
+    LONGEST_READ,
+    REFUSED,
+    Held,
+    Question,
+    Text,
+    compared,
+    hits_of,
+    mark_of,
+    read_on_all,
+    searched,
+    shown_lines,
+    text_of,
+)
+from endure_world import WORDS, Node, World, is_hidden
 
-from linedex.answers import Coverage, OutputMode, ReadAnswer, SearchAnswer, SearchRequest, SymbolRequest
-from linedex.errors import LinedexError
+from linedex.answers import OutputMode, SearchRequest, SymbolRequest
 from linedex.files.text_format import detect_bytes
 from linedex.index import Index
-from linedex.log_answers import TimelineRequest
-from linedex.model import Newline, RelPath
+from linedex.model import RelPath
 
-REFUSED = "refused"
-_LONE = re.compile("[\udc80-\udcff]")
-_LONGEST_SHOWN = 500
-_LONGEST_READ = 5_000
 _NO_WORD = r"[\w\u0300-\u036f\udc80-\udcff]"
-
-
-@dataclass(slots=True)
-class Text:
-    """The text of some bytes.
-
-    Attributes:
-        lines: its lines without their ends, invalid bytes as lone surrogates; None for bytes that are no text.
-        clear: whether it is certain; it is not where an encoding of several bytes was cut.
-        joined: the lines as one.
-        folded: the same with case folded.
-    """
-
-    lines: list[str] | None
-    clear: bool = True
-    encoding: str = ""
-    joined: str = ""
-    folded: str = ""
-
-
-def text_of(content: bytes) -> Text:
-    """Return the text of a file."""
-    found = detect_bytes(content)
-    if found.binary:
-        return Text(None)
-    try:
-        errors = "surrogateescape" if found.encoding == "utf-8" else "strict"
-        whole = content[found.bom :].decode(found.encoding, errors)
-    except UnicodeDecodeError:
-        return Text([], clear=False)
-    if found.newline is Newline.CR:
-        lines = whole.split("\r")
-    else:
-        lines = whole.split("\n")
-        lines[:-1] = [line.removesuffix("\r") for line in lines[:-1]]
-    if not lines[-1]:
-        lines.pop()
-    joined = "\n".join(lines)
-    return Text(lines, encoding=found.encoding, joined=joined, folded=joined.casefold())
-
-
-@dataclass(slots=True)
-class Question:
-    """A question with what must come of it.
-
-    Attributes:
-        kind: for the count of operations.
-        told: what is asked, for a report.
-        ask: asks, and returns what can be compared; None where the answer says that it does not know yet.
-        wanted: what must come.
-    """
-
-    kind: str
-    told: str
-    ask: Callable[[Index], object]
-    wanted: object
-
-
-@dataclass(slots=True)
-class Held:
-    """A cursor of a client that reads on: the file it was given for, what it held, and the next line that is wanted."""
-
-    path: bytes
-    node: Node
-    began: int
-    content: bytes
-    cursor: str
 
 
 @dataclass(slots=True)
@@ -175,8 +116,8 @@ class Oracle:
             self.find_files: 7,
             self.read_on: 6,
             self.symbol: 2,
-            self.journal: 6,
-            self.timeline: 2,
+            partial(endure_journals.searched, self.world, self.draw): 6,
+            partial(endure_journals.counted, self.world, self.draw): 2,
             self.listing: 4,
             self.outline: 1,
         }
@@ -197,7 +138,7 @@ class Oracle:
         start = draw.randrange(len(line)) if line else 0
         part = line[start : start + draw.choice((1, 3, 4, 5, 9, 9, 16, 30, 200))]
         # blanks at the ends are the caller's, an invalid byte or a CR cannot be asked for
-        return part if part and not _LONE.search(part) and not set("\r\0") & set(part) else "foo"
+        return part if part and not LONE.search(part) and not set("\r\0") & set(part) else "foo"
 
     def search(self) -> Question:
         """Search a scope."""
@@ -246,7 +187,7 @@ class Oracle:
         return Question(
             f"search {request.mode.value}" + (" regex" if request.regex else ""),
             repr(request),
-            lambda index: _searched(index, request, unclear),
+            lambda index: searched(index, request, unclear),
             wanted,
         )
 
@@ -279,7 +220,7 @@ class Oracle:
     def _found(
         self, request: SearchRequest, compiled: re.Pattern[str], must: str
     ) -> tuple[dict[bytes, object], set[bytes]]:
-        """Return what a search must find, as `_searched` gives it, and the files of which nothing is certain."""
+        """Return what a search must find, as `searched` gives it, and the files of which nothing is certain."""
         found: dict[bytes, list[tuple[int, int, int, str]]] = {}
         unclear: set[bytes] = set()
         needle = must.casefold()
@@ -295,7 +236,7 @@ class Oracle:
                 unclear.add(path)
             if not text.lines or (needle not in text.folded and not request.invert):
                 continue
-            hits = list(_hits(text.lines, compiled, invert=request.invert))
+            hits = list(hits_of(text.lines, compiled, invert=request.invert))
             if hits:
                 found[path] = hits
         if request.mode is OutputMode.FILES:
@@ -321,11 +262,11 @@ class Oracle:
         count = self.draw.choice((1, 3, 40, 1000))
         wanted: object = REFUSED
         if text.lines is not None and (first <= total or (first == 1 and not total)):
-            wanted = first, _shown(text.lines[first - 1 : first - 1 + count]), total, _mark(content)
+            wanted = first, shown_lines(text.lines[first - 1 : first - 1 + count]), total, mark_of(content)
         return Question(
             "read",
             f"{path!r} {first} {count}",
-            lambda index: _compared(lambda: index.read(RelPath(path), first, count), text, first, count),
+            lambda index: compared(lambda: index.read(RelPath(path), first, count), text, first, count),
             wanted if text.clear else None,
         )
 
@@ -339,19 +280,23 @@ class Oracle:
         content, count = node.content, self.draw.choice((1, 2, 10))
         lines = text.lines or []
         keep = self.draw.random() < 0.6 and len(self.held) < 12
-        began = node.began
+        held = Held(path, node, node.began, content)
+        if keep:
+            self.held.append(held)
 
         def ask(index: Index) -> object:
             answer = index.tail(RelPath(path), count)
-            if keep and answer.later:
-                self.held.append(Held(path, node, began, content, answer.later))
+            held.cursor = answer.later
             return list(answer.lines), answer.total_lines if answer.counted else len(lines), answer.hash
 
         wanted = lines[-count:]
-        while sum(len(line[:_LONGEST_READ]) + 1 for line in wanted) > 20_000 and len(wanted) > 1:
+        while sum(len(line[:LONGEST_READ]) + 1 for line in wanted) > 20_000 and len(wanted) > 1:
             wanted = wanted[1:]
         return Question(
-            "tail", f"{path!r} {count}", ask, (_shown(wanted), len(lines), _mark(content)) if text.clear else None
+            "tail",
+            f"{path!r} {count}",
+            ask,
+            (shown_lines(wanted), len(lines), mark_of(content)) if text.clear else None,
         )
 
     def count_lines(self) -> Question | None:
@@ -400,6 +345,8 @@ class Oracle:
         if not self.held:
             return None
         held = self.held.pop(self.draw.randrange(len(self.held)))
+        if not held.cursor:
+            return None  # it is asked for in this very round
         node = self.world.files.get(held.path)
         grown = node is held.node and node.began == held.began and node.content.startswith(held.content)
         wanted = None
@@ -409,8 +356,8 @@ class Oracle:
             if same_format and held.content and text.lines[: len(before) - 1] == before[:-1]:
                 unended = not held.content.endswith((b"\n", b"\r", b"\n\0"))
                 done = len(before) - (1 if unended and node.content != held.content else 0)
-                wanted = _shown(text.lines[done:])
-        return Question("read on", repr(held.path), lambda index: _read_on(index, held), wanted)
+                wanted = shown_lines(text.lines[done:])
+        return Question("read on", repr(held.path), lambda index: read_on_all(index, held), wanted)
 
     def symbol(self) -> Question | None:
         """Find a function by its name."""
@@ -476,191 +423,7 @@ class Oracle:
 
         return Question("outline", repr(path), ask, wanted)
 
-    def _journal(self) -> tuple[bytes, list[tuple[datetime, str, str]]] | None:
-        """Return a journal, and of each line the time and level of its record."""
-        found = journals(self.world)
-        if not found:
-            return None
-        path = self.draw.choice(found)
-        told: list[tuple[datetime, str, str]] = []
-        for line in self.world.files[path].content.decode().split("\n")[:-1]:
-            if line.startswith("  at"):
-                told.append((*told[-1][:2], line))
-            else:
-                moment = datetime.strptime(line[:19], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
-                told.append((moment, line[20:].split(" ")[0].lower(), line))
-        return path, told
-
-    def _selected(
-        self, told: list[tuple[datetime, str, str]]
-    ) -> tuple[dict[str, str], Callable[[datetime, str], bool]]:
-        """Return a range of time and levels as they are asked for, and what they take."""
-        moments = sorted(self.draw.choices([moment for moment, _, _ in told], k=2))
-        since, until = moments[0], moments[1] + timedelta(seconds=self.draw.choice((1, 30, 60)))
-        level, meant = self.draw.choice(
-            (("", ("info", "warn", "error")), ("error", ("error",)), ("warn+", ("warn", "error")), ("info", ("info",)))
-        )
-        asked = {"level": level} if level else {}
-        if self.draw.random() < 0.7:
-            asked["since"] = f"{since:%Y-%m-%dT%H:%M:%S}"
-        if self.draw.random() < 0.7:
-            asked["until"] = f"{until:%Y-%m-%dT%H:%M:%S}"
-        low = since if "since" in asked else datetime.min.replace(tzinfo=UTC)
-        high = until if "until" in asked else datetime.max.replace(tzinfo=UTC)
-        return asked, lambda moment, word: low <= moment < high and word in meant
-
-    def journal(self) -> Question | None:
-        """Search a journal by time and level."""
-        found = self._journal()
-        if found is None:
-            return None
-        path, told = found
-        asked, takes = self._selected(told)
-        pattern = self.draw.choice(("bob", "disk", "x", "at disk", self.draw.choice(told)[2][-9:]))
-        request = SearchRequest(pattern, RelPath(path), case_sensitive=True, max_hits=100_000, **asked)
-        wanted = [at for at, (moment, word, line) in enumerate(told, 1) if pattern in line and takes(moment, word)]
-
-        def ask(index: Index) -> object:
-            answer = index.search(request)
-            _demand_complete(answer, allowed=(Coverage.COMPLETE,))
-            return [hit.line for file in answer.files for hit in file.hits]
-
-        return Question("journal", repr(request), ask, wanted)
-
-    def timeline(self) -> Question | None:
-        """Count the records of a journal by level."""
-        found = self._journal()
-        if found is None:
-            return None
-        path, told = found
-        asked, takes = self._selected(told)
-        request = TimelineRequest(RelPath(path), **asked)
-        wanted = Counter(word for moment, word, line in told if not line.startswith("  at") and takes(moment, word))
-
-        def ask(index: Index) -> object:
-            answer = index.timeline(request)
-            counted = Counter[str]()
-            for bucket in answer.buckets:
-                counted.update(bucket.levels)
-            assert +counted == +Counter(answer.levels)
-            return dict(+counted)
-
-        return Question("timeline", repr(request), ask, dict(wanted))
-
 
 def _escaped(literal: str) -> str:
     """Return a literal as a pattern of RE2's syntax."""
     return "".join(one if one.isalnum() or ord(one) > 127 else f"\\x{{{ord(one):x}}}" for one in literal)
-
-
-def _mark(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:16]
-
-
-def _shown(lines: list[str]) -> list[str]:
-    return [_LONE.sub("\ufffd", line)[:_LONGEST_READ] for line in lines]
-
-
-def _hits(lines: list[str], compiled: re.Pattern[str], *, invert: bool) -> Iterator[tuple[int, int, int, str]]:
-    for number, line in enumerate(lines, 1):
-        found = compiled.search(line)
-        if invert and found is None:
-            yield number, 1, 1, line
-        elif found is not None and not invert:
-            yield number, found.start() + 1, found.end() + 1, line
-
-
-def _searched(index: Index, request: SearchRequest, unclear: set[bytes]) -> object:
-    """Return what a search finds over all of its pages."""
-    found: dict[bytes, object] = {}
-    cursor = ""
-    order: list[bytes] = []
-    while True:
-        asked = replace(request, cursor=cursor)
-        answer = index.search(asked)
-        for file in answer.files:
-            path = bytes(file.path)
-            if path in unclear:
-                continue
-            if path not in order:
-                order.append(path)
-            if request.mode is OutputMode.FILES:
-                found[path] = None
-            elif request.mode is OutputMode.COUNT:
-                found[path] = file.count
-            else:
-                hits = found.setdefault(path, [])
-                assert isinstance(hits, list)
-                hits += [
-                    (hit.line, hit.column, hit.end_column, (hit.text, hit.text_column, hit.cut)) for hit in file.hits
-                ]
-        cursor = answer.cursor
-        if request.mode is OutputMode.COUNT:
-            if not unclear:
-                found |= {b"/lines": answer.total_hits, b"/files": answer.matched_files}
-            _demand_complete(answer, allowed=(Coverage.COMPLETE, Coverage.PAGE))
-            break
-        if not cursor:
-            _demand_complete(answer, allowed=(Coverage.COMPLETE,))
-            break
-    assert order == sorted(order, key=lambda path: path.split(b"/")), f"not in path order: {order}"
-    return found
-
-
-def _demand_complete(answer: SearchAnswer, allowed: tuple[Coverage, ...]) -> None:
-    assert answer.coverage.verdict in allowed, f"not complete: {answer.coverage}"
-
-
-def same_hits(found: object, wanted: object, *, invert: bool = False) -> bool:
-    """Say whether a search found what it should: places, and the text of each line as far as it is shown."""
-    if not isinstance(found, dict) or not isinstance(wanted, dict) or found.keys() != wanted.keys():
-        return False
-    for path, hits in wanted.items():
-        told = found[path]
-        if not isinstance(hits, list):
-            if told != hits:
-                return False
-            continue
-        if not isinstance(told, list) or len(told) != len(hits):
-            return False
-        for (line, column, end, (text, text_column, cut)), (number, start, stop, whole) in zip(told, hits, strict=True):
-            shown = _LONE.sub("\ufffd", whole)
-            if (line, column) != (number, start) or (end != stop and not invert):
-                return False
-            if len(shown) <= _LONGEST_SHOWN:
-                if cut or text != shown:
-                    return False
-            elif shown[text_column - 1 :][: len(text)] != text:
-                return False
-    return True
-
-
-def _compared(ask: Callable[[], ReadAnswer], text: Text, first: int, count: int) -> object:
-    """Return a reading as it can be compared; where the page was full, what the reading would be without that bound."""
-    try:
-        answer = ask()
-    except LinedexError:
-        return REFUSED
-    lines = list(answer.lines)
-    whole = (text.lines or [])[first - 1 : first - 1 + count]
-    if lines and len(lines) < len(whole):
-        given = sum(len(line) + 1 for line in lines)
-        assert given + len(whole[len(lines)][:_LONGEST_READ]) + 1 > 20_000, "the page is not full"
-        assert answer.next_line == first + len(lines)
-        lines += _shown(whole[len(lines) :])
-    return (answer.first_line or first), lines, answer.total_lines, answer.hash
-
-
-def _read_on(index: Index, held: Held) -> object:
-    lines: list[str] = []
-    cursor = held.cursor
-    try:
-        for _ in range(10_000):
-            answer = index.read_on(RelPath(held.path), cursor, 500)
-            lines += answer.lines
-            if not answer.lines or not answer.later:
-                return lines
-            cursor = answer.later
-    except LinedexError:
-        return REFUSED
-    raise AssertionError("reading on does not end")

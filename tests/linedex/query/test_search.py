@@ -232,17 +232,13 @@ def test_long_lines_are_divided_between_characters(tmp_path: Path, encoding: str
 
 @pytest.mark.parametrize("length", [20, 30, 500])
 def test_a_long_line_that_begins_with_invalid_bytes_is_shown_with_them(tmp_path: Path, length: int) -> None:
-    write(
-        tmp_path, {"a.txt": b"\xbd\x80x" + "é".encode() * length + b"end\n", "b.txt": b"\xbd" + b"y" * length + b"\n"}
-    )
-    whole = {b"a.txt": "\ufffd\ufffdx" + "é" * length + "end", b"b.txt": "\ufffd" + "y" * length}
+    write(tmp_path, {"a.txt": b"\xbd\x80x" + "é".encode() * length + b"end\n"})
+    whole = "\ufffd\ufffdx" + "é" * length + "end"
     with build(tmp_path) as index:
-        for request in (SearchRequest("x"), SearchRequest("y+", regex=True), SearchRequest("NO", invert=True)):
-            answer = index.search(request)
-            assert answer.files
-            for found in answer.files:
-                (hit,) = found.hits
-                assert (hit.text_column, hit.text) == (1, whole[found.path][: len(hit.text)])
+        for request in (SearchRequest("x"), SearchRequest("NO", invert=True)):
+            (found,) = index.search(request).files
+            (hit,) = found.hits
+            assert (hit.text_column, hit.text) == (1, whole[: len(hit.text)])
 
 
 def test_inverted_long_lines_are_hits_when_nothing_in_them_matches(tmp_path: Path) -> None:
