@@ -24,8 +24,6 @@ from linedex.store.name_grams import GRAM_BITS, Grams, grams_of, grams_of_humps,
 from linedex.store.name_runs import last_set, names_of
 from linedex.store.symbol_pack import KINDS
 
-_CANDIDATES: Final = 20_000
-"""Names that are given for each way of being like a name."""
 _PLACE_BITS: Final = 32
 """Low bits of a name's number: its place in its block, or the ordinal of a symbol of a set. Blocks are numbered from 1;
 what stands in no run has its set's negative number for a block."""
@@ -119,20 +117,36 @@ def every_symbol(db: apsw.Connection) -> Iterator[tuple[str, int, int]]:
                 yield name, file, ordinal
 
 
-def names_like(db: apsw.Connection, name: str, words: Sequence[str] = ()) -> list[tuple[int, str]]:
-    """Return (number, name) of the names that may be meant by `name`: equal, beginning, containing, or by camel humps.
+def names_equal(db: apsw.Connection, name: str) -> list[int]:
+    """Return the numbers of the names that are `name`: one for each run or waiting set that has it."""
+    if not name or "\n" in name:
+        return []
+    found = [number for number, _ in _beginning(db, name, name + "\0")]
+    for number, waiting, _ in _waiting(db):
+        found += [(-number) << _PLACE_BITS | ordinal for ordinal, one in waiting.items() if one == name]
+    return found
 
-    A name that is in several runs comes several times. At most 20,000 names for each way; where more begin so or
-    contain it, those that are equal but for the usual ways of writing in capitals are among them all the same.
+
+def names_like(
+    db: apsw.Connection, name: str, words: Sequence[str] = (), most: int = 20_000
+) -> tuple[list[tuple[int, str]], bool]:
+    """Return the names that may be meant by `name`: equal, beginning, containing, or by camel humps.
+
+    A name that is in several runs comes several times. Where more than `most` begin so or contain it, those that are
+    equal but for the usual ways of writing in capitals are among them all the same.
 
     Args:
         db: a reading connection.
         name: what they begin with, and what they contain whatever its case if it has three bytes.
         words: what the first humps of a name begin with, in lower case; looked for if they are two or more. Names that
             are all capitals have no humps.
+        most: names that are given for each way.
+
+    Returns:
+        (number, name) of each, and whether these are all.
     """
     if not name or "\n" in name:
-        return []
+        return [], True
     folded = name.casefold()
     initials = "".join(word[0] for word in words)
     has_parts = len(folded.encode("utf-8", "surrogatepass")) >= _GRAM_BYTES
@@ -145,9 +159,9 @@ def names_like(db: apsw.Connection, name: str, words: Sequence[str] = ()) -> lis
     found: dict[int, str] = {}
     many = False
     for way in ways:
-        taken = list(islice(way, _CANDIDATES))
+        taken = list(islice(way, most))
         found.update(taken)
-        many |= len(taken) == _CANDIDATES
+        many |= len(taken) == most
     for variant in {name, name.lower(), name.upper(), name.capitalize()} if many else ():
         found.update(_beginning(db, variant, variant + "\0"))
     for number, waiting, humps in _waiting(db):
@@ -158,7 +172,7 @@ def names_like(db: apsw.Connection, name: str, words: Sequence[str] = ()) -> lis
                 or (has_humps and humps[ordinal].startswith(initials))
             ):
                 found[(-number) << _PLACE_BITS | ordinal] = one
-    return list(found.items())
+    return list(found.items()), not many
 
 
 def _beginning(db: apsw.Connection, name: str, end: str) -> Iterator[tuple[int, str]]:
