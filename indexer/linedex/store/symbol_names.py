@@ -20,9 +20,10 @@ import numpy.typing as npt
 
 from linedex.model import SymbolKind
 from linedex.store.name_blocks import SYMBOL, containers_in, ends_in, names_in, rows_in, symbols_in, texts_in
-from linedex.store.name_grams import GRAM_BITS, Grams, grams_of, grams_of_humps, humps_of
+from linedex.store.name_grams import GRAM_BITS, Grams, grams_of, grams_of_humps
 from linedex.store.name_runs import last_set, names_of
 from linedex.store.symbol_pack import KINDS
+from linedex.store.waiting_names import waiting_names
 
 _PLACE_BITS: Final = 32
 """Low bits of a name's number: its place in its block, or the ordinal of a symbol of a set. Blocks are numbered from 1;
@@ -118,13 +119,10 @@ def every_symbol(db: apsw.Connection) -> Iterator[tuple[str, int, int]]:
 
 
 def names_equal(db: apsw.Connection, name: str) -> list[int]:
-    """Return the numbers of the names that are `name`: one for each run or waiting set that has it."""
+    """Return the numbers of the names in runs that are `name`, one for each run that has it."""
     if not name or "\n" in name:
         return []
-    found = [number for number, _ in _beginning(db, name, name + "\0")]
-    for number, waiting, _ in _waiting(db):
-        found += [(-number) << _PLACE_BITS | ordinal for ordinal, one in waiting.items() if one == name]
-    return found
+    return [number for number, _ in _beginning(db, name, name + "\0")]
 
 
 def names_like(
@@ -164,14 +162,8 @@ def names_like(
         many |= len(taken) == most
     for variant in {name, name.lower(), name.upper(), name.capitalize()} if many else ():
         found.update(_beginning(db, variant, variant + "\0"))
-    for number, waiting, humps in _waiting(db):
-        for ordinal, one in waiting.items():
-            if (
-                one.startswith(name)
-                or (has_parts and folded in one.casefold())
-                or (has_humps and humps[ordinal].startswith(initials))
-            ):
-                found[(-number) << _PLACE_BITS | ordinal] = one
+    waiting = waiting_names(db, name, folded if has_parts else "", initials if has_humps else "")
+    found.update(((-number) << _PLACE_BITS | ordinal, one) for number, ordinal, one in waiting)
     return list(found.items()), not many
 
 
@@ -250,15 +242,6 @@ def _blocks_with(db: apsw.Connection, grams: Grams) -> Iterator[tuple[int, bytes
             found += (np.flatnonzero(times == len(grams)) + runs[run]).tolist()
     if found:
         yield from db.execute(f"SELECT id, names {_BLOCKS}", (apsw.carray(array("q", sorted(found))),))
-
-
-def _waiting(db: apsw.Connection) -> Iterator[tuple[int, dict[int, str], list[str]]]:
-    """Yield the sets that are in no run yet: distinct names by the ordinal of one symbol, and humps by ordinal."""
-    query = "SELECT id, data FROM symbol_rows WHERE id IN (SELECT id FROM symbol_sets WHERE id > ?)"
-    for number, data in db.execute(query, (last_set(db),)):
-        names = names_of(number, data).names
-        places = dict(zip(names, range(len(names)), strict=True))
-        yield number, {ordinal: name for name, ordinal in places.items()}, humps_of(names)
 
 
 def _set(db: apsw.Connection, number: int) -> bytes:
