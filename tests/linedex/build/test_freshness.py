@@ -239,7 +239,7 @@ def test_nothing_is_written_while_nothing_happens(tree: Tree, tmp_path: Path) ->
     with watched(tree.root, state / "index.db") as index:
         (tree.root / "last.txt").write_text("x\n")
         found(index, "x")
-        until(lambda: index.wait(SOON) and not index.status().pending, "it was not indexed")
+        until(lambda: not index.status().pending and index.wait(SOON), "it was not indexed")
         freshness = index._keeper.freshness
         asked = []
         freshness._index_changes = lambda: asked.append(1)
@@ -268,7 +268,7 @@ def test_a_change_that_no_event_tells_is_found_by_a_walk(tree: Tree, tmp_path: P
         assert told.get(timeout=SOON) == {b"quiet/one.txt"}
         assert freshness.reconciled == 1
         assert found(index, tree.token) == {b"quiet/one.txt": holding(tree.root, tree.token)[b"quiet/one.txt"]}
-        until(lambda: index.wait(SOON) and not index.status().pending, "it was not indexed")
+        until(lambda: not index.status().pending and index.wait(SOON), "it was not indexed")
 
 
 def test_a_walk_that_finds_nothing_writes_nothing_and_tells_nobody(tree: Tree, tmp_path: Path) -> None:
@@ -298,7 +298,7 @@ def test_its_own_state_inside_the_root_triggers_nothing(tree: Tree, place: str) 
         index.on_change(told.put)
         (tree.root / "one-more.txt").write_text("x\n")
         assert told.get(timeout=SOON) == {b"one-more.txt"}
-        until(lambda: index.wait(SOON) and not index.status().pending, "it was not indexed")
+        until(lambda: not index.status().pending and index.wait(SOON), "it was not indexed")
         own = (b"a [folder]/deep/", b"index.")
         others = [path for path in holding(tree.root, "") if not path.startswith(own)]
         assert index.status().files == len(others)
