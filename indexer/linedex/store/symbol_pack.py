@@ -67,6 +67,13 @@ def packed(symbols: Sequence[Symbol | StoredSymbol]) -> PackedSymbols:
     return PackedSymbols(len(symbols), zlib.compress(b"".join((count, columns.T.tobytes(), text)), _LEVEL))
 
 
+def text_of_packed(data: bytes) -> tuple[int, bytes]:
+    """Return how many symbols were packed, and their names as lines, those of their containers behind them."""
+    raw = inflated(data)
+    count = int.from_bytes(raw[:4], "little")
+    return count, raw[4 + 4 * _COLUMNS * count :]
+
+
 def unpacked(data: bytes) -> FileRows:
     """Return what `packed` was given."""
     raw = inflated(data)
