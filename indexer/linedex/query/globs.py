@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 
 
-def glob_pattern(glob: str) -> str:
+def glob_pattern(glob: str, *, by_line: bool = False) -> str:
     """Return the regular expression of a glob, without anchors; `**` goes over folders, `*` and `?` do not.
 
     `[abc]`, `[!abc]` and `{a,b}` are taken; anything else stands for itself.
+
+    Args:
+        glob: the glob.
+        by_line: whether it is looked for in a text with a path on each line; else a name may hold a line feed.
     """
+    others = r"^/\n" if by_line else "^/"
     parts: list[str] = []
     braces = 0
     at = 0
@@ -29,7 +34,7 @@ def glob_pattern(glob: str) -> str:
             inside = rest[1:closing]
             negated = inside[0] in "!^"
             inside = re.sub(r"([\\\[\]^&~|])", r"\\\1", inside[negated:])
-            parts.append(f"[^/\\n{inside}]" if negated else f"[{inside}]")
+            parts.append(f"[{others}{inside}]" if negated else f"[{inside}]")
             at += closing + 1
             continue
         if character == "{" and "}" in rest:
@@ -41,6 +46,6 @@ def glob_pattern(glob: str) -> str:
         elif character == "," and braces:
             parts.append("|")
         else:
-            parts.append({"*": r"[^/\n]*", "?": r"[^/\n]"}.get(character) or re.escape(character))
+            parts.append({"*": f"[{others}]*", "?": f"[{others}]"}.get(character) or re.escape(character))
         at += 1
     return "".join(parts)

@@ -187,7 +187,7 @@ def _occurrences(text: bytes, sought: bytes) -> Iterator[int]:
 
 def _globbed(text: _PathText, wanted: str, shown: npt.NDArray[np.bool_]) -> Places:
     """Return the paths that a glob takes, in path order."""
-    pattern = rf"(?m)^{'' if wanted.startswith('/') else '(?:.*/)?'}{glob_pattern(wanted.lstrip('/'))}$"
+    pattern = rf"(?m)^{'' if wanted.startswith('/') else '(?:.*/)?'}{glob_pattern(wanted.lstrip('/'), by_line=True)}$"
     try:
         compiled = re2.compile(pattern.encode("utf-8", "replace"), quiet_options())
     except re2.error as error:

@@ -148,9 +148,10 @@ class NameFilter:
 
     def __call__(self, key: bytes) -> bool:
         """Tell whether the file of this key is let through."""
-        if self._include is not None and self._include.match(b"/" + key.replace(b"\0", b"/")) is None:
+        path = "/" + key.decode("utf-8", "surrogateescape").replace("\0", "/")
+        if self._include is not None and self._include.match(path) is None:
             return False
-        return self._exclude is None or self._exclude.match(b"/" + key.replace(b"\0", b"/")) is None
+        return self._exclude is None or self._exclude.match(path) is None
 
 
 def name_filter(include: tuple[str, ...], exclude: tuple[str, ...]) -> NameFilter | None:
@@ -162,10 +163,10 @@ def name_filter(include: tuple[str, ...], exclude: tuple[str, ...]) -> NameFilte
     return NameFilter(include, exclude) if include or exclude else None
 
 
-def _compiled(globs: tuple[str, ...]) -> re.Pattern[bytes] | None:
+def _compiled(globs: tuple[str, ...]) -> re.Pattern[str] | None:
     if not globs:
         return None
-    return re.compile("|".join(map(_anchored, globs)).encode("utf-8", "surrogateescape"), re.DOTALL)
+    return re.compile("|".join(map(_anchored, globs)), re.DOTALL)
 
 
 def _anchored(glob: str) -> str:

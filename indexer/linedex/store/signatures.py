@@ -195,16 +195,25 @@ class SingleRows:
             self._blob.close(force=True)
 
     def of(self, group: int, columns: int) -> Callable[[int], Bits]:
-        """Return what gives row N of a group, eight columns to a byte."""
+        """Return what gives row N of a group, eight columns to a byte.
+
+        It raises apsw.CorruptError if the row is not there: the sidecar is damaged.
+        """
         first = group << _GROUP_SHIFT
         step = rows_per_chunk(columns)
         width = -(-columns // 8)
 
         def row(position: int) -> Bits:
             chunk, at = divmod(position, step)
-            blob = self._at(first | chunk)
-            blob.seek(at * width)
-            return np.frombuffer(blob.read(width), np.uint8)
+            try:
+                blob = self._at(first | chunk)
+                blob.seek(at * width)
+            except (apsw.SQLError, ValueError) as error:  # no such chunk, or one that ends before
+                raise apsw.CorruptError(f"a row of group {group} is missing") from error
+            bits = blob.read(width)
+            if len(bits) != width:
+                raise apsw.CorruptError(f"a row of group {group} is missing")
+            return np.frombuffer(bits, np.uint8)
 
         return row
 
@@ -223,13 +232,20 @@ class Rows:
         self._db = db
 
     def all(self, group: int, bits: int, columns: int) -> Bits:
-        """Return all rows of a group."""
+        """Return all rows of a group.
+
+        Raises:
+            apsw.CorruptError: some are not there: the sidecar is damaged.
+        """
         blobs = self._db.execute(
             "SELECT bits FROM group_rows WHERE key >= ? AND key < ? ORDER BY key",
             (group << _GROUP_SHIFT, (group + 1) << _GROUP_SHIFT),
         )
         whole = b"".join(blob for (blob,) in blobs)
-        return np.frombuffer(whole, np.uint8).reshape(1 << bits, -(-columns // 8))
+        width = -(-columns // 8)
+        if len(whole) != width << bits:
+            raise apsw.CorruptError(f"rows of group {group} are missing")
+        return np.frombuffer(whole, np.uint8).reshape(1 << bits, width)
 
 
 def file_groups(db: apsw.Connection) -> Iterator[FileGroup]:

@@ -391,3 +391,16 @@ def test_beyond_the_limit_of_watches_everything_is_found_by_polling_until_it_is_
     assert "limit of watched folders is reached" in problems
     assert later == "at once: inotify watches 11 folders"
     assert later_hits == "12"
+
+
+def test_a_file_left_out_by_a_rule_stays_so_when_it_is_met_by_another_name(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    (root / "sub").mkdir(parents=True)
+    (root / "one.tmp").write_text("here t1x stands\n")
+    with watched(root, tmp_path / "index.db") as index:
+        os.link(root / "one.tmp", root / "sub" / "two.txt")
+        (root / ".ignore").write_text("*.tmp\n")
+        assert found(index, "t1x") == {b"sub/two.txt": [1]}
+        with (root / "sub" / "two.txt").open("a") as file:
+            file.write("here t1x stands\n")
+        assert found(index, "t1x") == {b"sub/two.txt": [1, 2]}
