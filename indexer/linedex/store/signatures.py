@@ -197,8 +197,7 @@ class SingleRows:
     def of(self, group: int, columns: int) -> Callable[[int], Bits]:
         """Return what gives row N of a group, eight columns to a byte.
 
-        What is returned raises:
-            apsw.CorruptError: the row is not there: the sidecar is damaged.
+        It raises apsw.CorruptError if the row is not there: the sidecar is damaged.
         """
         first = group << _GROUP_SHIFT
         step = rows_per_chunk(columns)
@@ -209,12 +208,12 @@ class SingleRows:
             try:
                 blob = self._at(first | chunk)
                 blob.seek(at * width)
-                found = blob.read(width)
-            except (apsw.SQLError, ValueError):
-                found = b""  # no such chunk, or a shorter one
-            if len(found) != width:
+            except (apsw.SQLError, ValueError) as error:  # no such chunk, or one that ends before
+                raise apsw.CorruptError(f"a row of group {group} is missing") from error
+            bits = blob.read(width)
+            if len(bits) != width:
                 raise apsw.CorruptError(f"a row of group {group} is missing")
-            return np.frombuffer(found, np.uint8)
+            return np.frombuffer(bits, np.uint8)
 
         return row
 
