@@ -11,7 +11,7 @@ from byte_model import Change, Modelled
 from endure_oracle import Oracle
 from endure_world import World
 
-from linedex.files.roots import Place, Roots
+from linedex.files.places import Place, Roots
 from linedex.index import Index
 from linedex.limits import Limits
 from linedex.model import RelPath
