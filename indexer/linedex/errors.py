@@ -98,6 +98,12 @@ class BadPattern(LinedexError):
         self.position = position
 
 
+class PatternTimedOut(LinedexError):
+    """A pattern takes longer than it may on one text; what it would have found is not known."""
+
+    code = "pattern_timed_out"
+
+
 class BadCursor(LinedexError):
     """The cursor belongs to another query, or what it points into has been replaced."""
 

@@ -109,7 +109,7 @@ class Limits:
     near_similarity: float = 0.8
     """Least similarity of a near line, 0 to 1."""
     pattern_seconds: float = 5.0
-    """Time a backtracking pattern may take on one file."""
+    """Time a backtracking or very large pattern may take on one file; of a large file, on each window of it."""
     pattern_length: int = 10_000
     """Code points of a pattern."""
 

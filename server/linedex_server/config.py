@@ -156,7 +156,9 @@ class Settings:
         DEFAULT_LIMITS.query_seconds, _seconds(0.1, 3600), "Time of one search; then it answers with what it has."
     )
     pattern_seconds: float = _setting(
-        DEFAULT_LIMITS.pattern_seconds, _seconds(0.1, 600), "Time a backtracking pattern may take on one file."
+        DEFAULT_LIMITS.pattern_seconds,
+        _seconds(0.1, 600),
+        "Time a backtracking or very large pattern may take on one file.",
     )
     symbols: bool = _setting(
         DEFAULT_LIMITS.index_symbols, _flag, "Whether symbols are indexed; outlines of single files are made anyway."

@@ -1,8 +1,8 @@
 r"""The engines that find one match: RE2, and `regex` where RE2 cannot.
 
 Promise: `search` returns the leftmost match at or after a line start, as byte offsets, or None; it is never longer than
-the pattern allows and never raises but for time. RE2 takes time linear in the text. Whatever backtracks is given a
-budget of seconds and raises `PatternTimedOut` when it is spent.
+the pattern allows and never raises but for time. Whatever backtracks, and a large program of RE2, is given a budget of
+seconds and raises `PatternTimedOut` when it is spent.
 """
 
 from __future__ import annotations
@@ -12,22 +12,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import re2
 
-from linedex.errors import BadPattern, LinedexError
+from linedex.errors import BadPattern, PatternTimedOut
 from linedex.later import later
 from linedex.query.code_points import quiet_options
+from linedex.query.extent import Extent, demand_moderate
+from linedex.query.stepping import ByteSpan, Stepping
 
 if TYPE_CHECKING:
     import regex
 else:
     regex = later("regex")
 
-ByteSpan = tuple[int, int]
-
-
-class PatternTimedOut(LinedexError):
-    """A backtracking pattern took longer than it may on one text; what it would have found is not known."""
-
-    code = "pattern_timed_out"
+_LONG_LITERAL = 100
 
 
 class Search(Protocol):
@@ -57,22 +53,42 @@ class Re2Engine:
 
     Args:
         pattern: in RE2's dialect.
+        extent: of the pattern.
+        seconds: time it may take on one text, all searches together.
         multiline: whether a match may contain line ends.
         group: the group whose span counts, 0 for the whole match.
 
     Raises:
-        BadPattern: RE2 refuses it: an unknown Unicode class, or a program over its memory.
+        BadPattern: RE2 refuses it: an unknown Unicode class, or a program over its memory; or its extent is too large.
     """
 
-    def __init__(self, pattern: str, *, multiline: bool, group: int = 0) -> None:
-        self._program = re2._re2.RE2(pattern.encode(), quiet_options(never_newline=not multiline))
-        if not self._program.ok():
-            raise _explained(self._program.error().decode("utf-8", "replace"))
+    def __init__(self, pattern: str, extent: Extent, seconds: float, *, multiline: bool, group: int = 0) -> None:
+        demand_moderate(extent)
+        program = re2._re2.RE2(pattern.encode(), quiet_options(never_newline=not multiline))
+        if not program.ok():
+            raise refused(program.error().decode("utf-8", "replace"))
+        self._match = match = program.Match
         self._group = group
+        unanchored = re2._Anchor.UNANCHORED
+        self._stepping = Stepping(
+            lambda text, start, end: match(unanchored, text, start, end),
+            program.ProgramSize(),
+            extent,
+            seconds,
+            within_lines=not multiline,
+        )
 
     def on(self, text: bytes) -> Search:
-        """Return the search of `text`."""
-        match, size, group = self._program.Match, len(text), self._group
+        """Return the search of `text`; it raises `PatternTimedOut` only where it has to be made in steps."""
+        match, size, group = self._match, len(text), self._group
+        if self._stepping.worth_on(size):
+            steps = self._stepping.on(text)
+
+            def in_steps(start: int, end: int = size) -> ByteSpan | None:
+                span = steps(start, end)[group]
+                return span if span[0] >= 0 else None
+
+            return in_steps
         unanchored = re2._Anchor.UNANCHORED
 
         def search(start: int, end: int = size) -> ByteSpan | None:
@@ -86,7 +102,7 @@ class LiteralEngine:
     """RE2 up to the first match in a text, and from there on a byte search.
 
     RE2 looks through bytes up to ten times as fast, but each call of it takes 0.8 us more: a text that has one match is
-    likely to have many.
+    likely to have many. Nor does it take a long text: on one like it, each byte costs RE2 as much as the text is long.
 
     Args:
         literal: what is looked for, without a line end.
@@ -100,7 +116,7 @@ class LiteralEngine:
     def on(self, text: bytes) -> Search:
         """Return the search of `text`."""
         literal, length, size, find = self._literal, len(self._literal), len(text), text.find
-        first, met = self._first.on(text), False
+        first, met = self._first.on(text), length > _LONG_LITERAL
 
         def search(start: int, end: int = size) -> ByteSpan | None:
             nonlocal met
@@ -219,7 +235,11 @@ class LineEngine:
         return search
 
 
-def _explained(reason: str) -> BadPattern:
+def refused(reason: str) -> BadPattern:
+    """Return the error to raise for a pattern that RE2 refuses with `reason`."""
     if "too large" in reason or "repetition size" in reason:
-        return BadPattern("The pattern is too large once its repetitions are written out.", hint="Repeat fewer times.")
+        return BadPattern(
+            "The pattern is too large once its repetitions are written out: its program would take over 64 MiB.",
+            hint="Repeat fewer times, or use ASCII classes such as [a-z] instead of \\w and \\p.",
+        )
     return BadPattern(f"The pattern cannot be compiled: {reason}.")

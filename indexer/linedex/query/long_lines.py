@@ -16,8 +16,8 @@ from linedex.content.lines import Reader
 from linedex.limits import Limits
 from linedex.model import LineNumber, TextFormat
 from linedex.query import excerpt
-from linedex.query.engines import ByteSpan
 from linedex.query.matcher import Matcher, compile_pattern
+from linedex.query.stepping import ByteSpan
 from linedex.query.windows import Window
 
 if TYPE_CHECKING:

@@ -18,22 +18,22 @@ from typing import NamedTuple, Protocol
 import re2
 
 from linedex.answers import SearchRequest
-from linedex.errors import BadPattern
+from linedex.errors import BadPattern, PatternTimedOut
 from linedex.limits import Limits
 from linedex.query.code_points import quiet_options
 from linedex.query.dialect import RE2_NOT_WORD, REGEX_NOT_WORD, to_re2, to_regex
 from linedex.query.engines import (
     BacktrackingEngine,
-    ByteSpan,
     Engine,
     LineEngine,
     LiteralEngine,
-    PatternTimedOut,
     Re2Engine,
     Search,
 )
 from linedex.query.excerpt import character_start
+from linedex.query.extent import Extent, extent_of
 from linedex.query.parser import parse_request
+from linedex.query.stepping import ByteSpan
 from linedex.query.syntax import (
     AnyByte,
     Assertion,
@@ -80,7 +80,7 @@ class Matcher(Protocol):
             more: how many further matches of each line to tell; none are told of hits that may span several lines.
 
         Raises:
-            PatternTimedOut: a backtracking pattern took too long; the hits before stand.
+            PatternTimedOut: the pattern takes too long; the hits before stand.
         """
 
     def count(self, text: bytes) -> int:
@@ -229,7 +229,8 @@ def compile_pattern(request: SearchRequest, limits: Limits) -> Matcher:
     """Compile what `request` looks for, its case, word, whole-line and invert options included.
 
     Raises:
-        BadPattern: the pattern is empty, too long, or cannot be read or compiled; the message says where and why.
+        BadPattern: the pattern is empty, too long or too large, or cannot be read or compiled; the message says where
+            and why.
     """
     check_text(request.pattern, limits)
     tree = parse_request(request)
@@ -247,7 +248,8 @@ def _engine(tree: Node, request: SearchRequest, *, multiline: bool, seconds: flo
             pattern = f"(?:(?m:^)|{RE2_NOT_WORD})({pattern})(?:{RE2_NOT_WORD}|(?m:$))"
         if request.whole_line:
             pattern = f"(?m:^)(?:{pattern})(?m:$)"
-        return Re2Engine(pattern, multiline=multiline, group=int(request.word))
+        extent = extent_of(tree).around(2 * request.word)
+        return Re2Engine(pattern, extent, seconds, multiline=multiline, group=int(request.word))
 
     def regex_engine() -> Engine:
         pattern = to_regex(tree, multiline=multiline)
@@ -262,7 +264,7 @@ def _engine(tree: Node, request: SearchRequest, *, multiline: bool, seconds: flo
     if contains(tree, lambda node: isinstance(node, Assertion) and node.edge in (Edge.WORD, Edge.NOT_WORD)):
         return regex_engine() if multiline else LineEngine(re2_engine(word_edges=False), re2_engine(), regex_engine())
     if contains(tree, lambda node: isinstance(node, AnyByte)) and not multiline:
-        return LineEngine(Re2Engine("", multiline=False), re2_engine())
+        return LineEngine(Re2Engine("", Extent(0, 0), seconds, multiline=False), re2_engine())
     if isinstance(tree, Literal) and not (tree.fold or multiline or request.word or request.whole_line):
         return LiteralEngine(tree.text.encode(), re2_engine())
     return re2_engine()

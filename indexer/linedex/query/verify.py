@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import apsw
 
 from linedex.answers import Hit, SearchRequest
+from linedex.errors import PatternTimedOut
 from linedex.files.names import display
 from linedex.files.roots import Root
 from linedex.limits import Limits
 from linedex.model import LineNumber
 from linedex.query import excerpt
-from linedex.query.engines import PatternTimedOut
 from linedex.query.long_lines import LongLine, search_long_line
 from linedex.query.matcher import LineMatch, Matcher, compile_pattern
 from linedex.query.pieces import FIRST_PLACE, Entry, Outcome, Piece, Pieces

@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 
 from linedex.answers import SearchRequest
-from linedex.errors import BadPattern
+from linedex.errors import BadPattern, PatternTimedOut
 from linedex.limits import Limits
-from linedex.query.engines import PatternTimedOut
 from linedex.query.matcher import LineMatch, Matcher, compile_pattern
 
 LIMITS = Limits()

@@ -15,13 +15,15 @@ from typing import Any, Final, TypeAlias
 import re2
 import regex as backtracking
 
-from linedex.errors import BadPattern
+from linedex.errors import BadPattern, PatternTimedOut
 from linedex.limits import DEFAULT_LIMITS, Limits
 from linedex.query.code_points import quiet_options
 from linedex.query.dialect import to_re2, to_regex
-from linedex.query.engines import PatternTimedOut
+from linedex.query.engines import refused
+from linedex.query.extent import demand_moderate, extent_of
 from linedex.query.matcher import check_properties, check_text
 from linedex.query.parser import TextPattern, parse_text_pattern
+from linedex.query.stepping import Stepping
 from linedex.query.syntax import (
     AnyByte,
     AnyChar,
@@ -128,7 +130,7 @@ class _Program:
             tree, lambda node: isinstance(node, Assertion) and node.edge in (Edge.WORD, Edge.NOT_WORD)
         )
         self._backtracks = backtracks(tree)
-        self._re2: Any = None if self._backtracks else self._compiled()
+        self._re2 = None if self._backtracks else self._compiled()
         self._regex: Any = self._backtracking() if (self._backtracks or self._edges) else None
 
     def _backtracking(self) -> Any:
@@ -141,21 +143,29 @@ class _Program:
         """Return the search of `text`."""
         if self._re2 is None or (self._edges and not text.isascii()):
             return self._stepping(text)
-        return self._linear(text)
+        return self._linear(self._re2, text)
 
-    def _compiled(self) -> Any:
+    def _compiled(self) -> Stepping:
+        extent = extent_of(self._tree)
+        demand_moderate(extent)
         program = re2._re2.RE2(
             to_re2(self._tree, captures=True).encode(), quiet_options(never_newline=not self._multiline)
         )
         if not program.ok():
-            reason = program.error().decode("utf-8", "replace")
-            raise BadPattern(f"The pattern cannot be compiled: {reason}.", hint="Repeat less, or use fewer groups.")
-        return program
+            raise refused(program.error().decode("utf-8", "replace"))
+        match, unanchored = program.Match, re2._Anchor.UNANCHORED
+        return Stepping(
+            lambda text, start, end: match(unanchored, text, start, end),
+            program.ProgramSize(),
+            extent,
+            self._seconds,
+            within_lines=not self._multiline,
+        )
 
-    def _linear(self, text: str) -> Search:
+    def _linear(self, program: Stepping, text: str) -> Search:
         # stray bytes become what RE2 takes for invalid, three bytes each
         data = text.encode("utf-8", "surrogatepass")
-        match, unanchored, same = self._re2.Match, re2._Anchor.UNANCHORED, len(data) == len(text)
+        steps, same = program.on(data), len(data) == len(text)
         known_byte = known_point = 0
 
         def search(at: int) -> Groups | None:
@@ -163,7 +173,7 @@ class _Program:
             if not same:
                 known_byte += len(text[known_point:at].encode("utf-8", "surrogatepass"))
                 known_point = at
-            spans: Groups = match(unanchored, data, at if same else known_byte, len(data))
+            spans = steps(at if same else known_byte, len(data))
             if spans[0][0] < 0:
                 return None
             if same:
