@@ -1,15 +1,36 @@
-"""Globs as regular expressions, in the dialect that people know from gitignore and shells."""
+"""Globs as regular expressions, in the dialect that people know from gitignore and shells.
+
+Promise: a glob is run by RE2, so that its time is linear in the name whatever it holds.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import re2
+
+from linedex.errors import BadArgument
+from linedex.query.code_points import quiet_options
+
+LONGEST_GLOB: Final = 1_000
+"""Code points; a path has some 4,000 at most, a name 255."""
 
 
 def glob_pattern(glob: str) -> str:
     """Return the regular expression of a glob, without anchors; `**` goes over folders, `*` and `?` do not.
 
     `[abc]`, `[!abc]` and `{a,b}` are taken; anything else stands for itself.
+
+    Raises:
+        BadArgument: it is longer than `LONGEST_GLOB`.
     """
+    if len(glob) > LONGEST_GLOB:
+        raise BadArgument(
+            f"The glob has {len(glob):,} characters; at most {LONGEST_GLOB:,} are taken.",
+            "Use a shorter one; several of them are several calls.",
+        )
     parts: list[str] = []
     braces = 0
     at = 0
@@ -17,7 +38,9 @@ def glob_pattern(glob: str) -> str:
         rest = glob[at:]
         character = rest[0]
         if rest.startswith("**/"):
-            parts.append("(?:.*/)?")
+            # a run of them means what one does
+            if not parts or parts[-1] != "(?:.*/)?":
+                parts.append("(?:.*/)?")
             at += 3
             continue
         if rest.startswith("**"):
@@ -44,3 +67,44 @@ def glob_pattern(glob: str) -> str:
             parts.append({"*": r"[^/\n]*", "?": r"[^/\n]"}.get(character) or re.escape(character))
         at += 1
     return "".join(parts)
+
+
+def unreadable(glob: str, reason: str) -> BadArgument:
+    """Return the error to raise for a glob whose pattern RE2 refuses with `reason`."""
+    # RE2 quotes its own form of the glob behind the colon
+    return BadArgument(
+        f"{glob!r} is no glob that can be read: {reason.partition(':')[0]}.", "Use *, **, ?, [abc] and {a,b}."
+    )
+
+
+def path_test(globs: Iterable[str]) -> Callable[[bytes], bool]:
+    """Return what tells whether a path, given with a slash before it, fits one of some globs.
+
+    A glob without a slash is matched against the name, one with a slash against the path; `**` crosses folders, and a
+    slash at the end takes all that is below a folder.
+
+    Raises:
+        BadArgument: a glob is too long or cannot be read.
+    """
+    globs = tuple(globs)
+    options = quiet_options()
+    # names are bytes
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.dot_nl = True
+    options.never_capture = True
+    try:
+        pattern = "|".join(map(_anchored, globs)).encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise unreadable(", ".join(globs), "it holds half of a surrogate pair") from None
+    program: Any = re2._re2.RE2(pattern, options)
+    if not program.ok():
+        raise unreadable(", ".join(globs), program.error().decode("utf-8", "replace"))
+    match, anchored = program.Match, re2._Anchor.ANCHOR_START
+    return lambda path: match(anchored, path, 0, len(path))[0][0] >= 0
+
+
+def _anchored(glob: str) -> str:
+    """Return a pattern for `/` + path."""
+    if "/" not in glob:
+        return rf"/(?:.*/)?{glob_pattern(glob)}\z"
+    return rf"/{glob_pattern(glob.strip('/'))}{'/.*' if glob.endswith('/') else ''}\z"
