@@ -3,10 +3,14 @@
 `ColumnWriter` takes columns of files as they are made; at each commit, sizes that have enough of them become groups
 and the rest go to `delta`. Readers see what is committed: `file_groups`, `delta_columns`, and `Rows` for the bits.
 The blocks of large files are in `blocks`, and their groups are written and read by the functions here.
+
+Promise: a bit that was lost on the disk hides nothing. What is stored here ends in a checksum (`seal`), and what does
+not fit its checksum is refused as damage, so that the query reads the files and the index is begun anew.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +28,8 @@ from linedex.store.schema import rows_per_chunk
 _GROUP_SHIFT = 20
 _SMALLEST_GROUP = 64
 _DELTA_LIMIT = 1_000
+_SEAL_BYTES = 4
+_KEY_BITS = 0xFFFFFFFF
 Ids: TypeAlias = npt.NDArray[np.uint32]
 
 
@@ -51,6 +57,24 @@ class DeltaColumns:
     columns: Bits
 
 
+def seal(blob: bytes, key: int) -> bytes:
+    """Return what is stored of `blob` under a key: with a checksum of both."""
+    return blob + zlib.crc32(blob, key & _KEY_BITS).to_bytes(_SEAL_BYTES, "little")
+
+
+def unsealed(stored: bytes | None, key: int) -> memoryview:
+    """Return what was sealed under a key, None when nothing is stored there.
+
+    Raises:
+        apsw.CorruptError: that is not what is stored now.
+    """
+    view = memoryview(stored or b"")
+    blob = view[:-_SEAL_BYTES]
+    if view[-_SEAL_BYTES:] != zlib.crc32(blob, key & _KEY_BITS).to_bytes(_SEAL_BYTES, "little"):
+        raise apsw.CorruptError(f"a stored signature is not what was written ({key})")
+    return blob
+
+
 def next_group(db: apsw.Connection) -> int:
     """Return a number that no group has."""
     newest: int = db.execute("SELECT coalesce(max(key), 0) FROM group_rows").get
@@ -62,7 +86,11 @@ def write_rows(db: apsw.Connection, group: int, rows: Bits, columns: int) -> Non
     step = rows_per_chunk(columns)
     db.executemany(
         "INSERT INTO group_rows VALUES(?, ?)",
-        ((group << _GROUP_SHIFT | at // step, rows[at : at + step].tobytes()) for at in range(0, len(rows), step)),
+        (
+            (key, seal(rows[at : at + step].tobytes(), key))
+            for at in range(0, len(rows), step)
+            for key in (group << _GROUP_SHIFT | at // step,)
+        ),
     )
 
 
@@ -87,7 +115,7 @@ class ColumnWriter:
             if not pack and self._waiting.get(bits, 0) + len(fresh) < capacity:
                 self._delay(bits, fresh)
                 continue
-            stored = list(self._db.execute("SELECT file, signature FROM delta WHERE bits = ?", (bits,)))
+            stored = [(file, bytes(column)) for file, column in _waiting(self._db, bits)]
             self._db.execute("DELETE FROM delta WHERE bits = ?", (bits,))
             self._waiting.pop(bits, None)
             columns = stored + fresh
@@ -107,7 +135,8 @@ class ColumnWriter:
 
     def _delay(self, bits: int, columns: Sequence[tuple[int, bytes]]) -> None:
         self._db.executemany(
-            "INSERT OR REPLACE INTO delta VALUES(?, ?, ?)", ((file, bits, column) for file, column in columns)
+            "INSERT OR REPLACE INTO delta VALUES(?, ?, ?)",
+            ((file, bits, seal(column, file)) for file, column in columns),
         )
         if columns:
             self._waiting[bits] = self._waiting.get(bits, 0) + len(columns)
@@ -117,7 +146,7 @@ class ColumnWriter:
         files = np.array([file for file, _ in columns], np.uint32)
         self._db.execute(
             "INSERT INTO file_groups(id, bits, columns, files) VALUES(?, ?, ?, ?)",
-            (group, bits, len(columns), files.tobytes()),
+            (group, bits, len(columns), seal(files.tobytes(), group)),
         )
         matrix = np.frombuffer(b"".join(column for _, column in columns), np.uint8).reshape(len(columns), -1)
         write_rows(self._db, group, transpose(matrix), len(columns))
@@ -134,7 +163,7 @@ def repack(db: apsw.Connection, writer: ColumnWriter) -> int:
         live = {file for (file,) in db.execute("SELECT id FROM files WHERE grp = ?", (group,))}
         rows = Rows(db)
         matrix = transpose(rows.all(group, bits, columns))
-        for file, column in zip(np.frombuffer(files, np.uint32).tolist(), matrix, strict=False):
+        for file, column in zip(_files(files, group).tolist(), matrix, strict=False):
             if file in live:
                 writer.add(FileId(file), bits, column)
         db.execute("UPDATE files SET grp = NULL WHERE grp = ?", (group,))
@@ -158,14 +187,14 @@ def take_column(db: apsw.Connection, file: FileId) -> tuple[int, Bits] | None:
     waiting = db.execute("SELECT bits, signature FROM delta WHERE file = ?", (file,)).fetchone()
     if waiting is not None:
         db.execute("DELETE FROM delta WHERE file = ?", (file,))
-        return waiting[0], np.frombuffer(waiting[1], np.uint8)
+        return waiting[0], np.frombuffer(unsealed(waiting[1], file), np.uint8)
     home = db.execute(
         "SELECT g.id, g.bits, g.files FROM files f JOIN file_groups g ON g.id = f.grp WHERE f.id = ?", (file,)
     ).fetchone()
     if home is None:
         return None
     group, bits, packed = home
-    files = np.frombuffer(packed, np.uint32)
+    files = _files(packed, group)
     at = int(np.flatnonzero(files == file)[0])
     rows = Rows(db).all(group, bits, len(files))
     column = np.packbits((rows[:, at >> 3] & np.uint8(0x80 >> (at & 7))) != 0)
@@ -175,7 +204,7 @@ def take_column(db: apsw.Connection, file: FileId) -> tuple[int, Bits] | None:
 
 
 class Rows:
-    """Reads rows of groups on one connection."""
+    """Reads rows of groups on one connection; what is not as it was written is an `apsw.CorruptError`."""
 
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
@@ -184,32 +213,51 @@ class Rows:
         """Return row `position` of a group, eight columns to a byte."""
         step = rows_per_chunk(columns)
         width = -(-columns // 8)
-        blob = self._db.execute(
-            "SELECT substr(bits, ?, ?) FROM group_rows WHERE key = ?",
-            (position % step * width + 1, width, group << _GROUP_SHIFT | position // step),
-        ).get
-        return np.frombuffer(blob, np.uint8)
+        key = group << _GROUP_SHIFT | position // step
+        blob = self._db.execute("SELECT bits FROM group_rows WHERE key = ?", (key,)).get
+        at = position % step * width
+        return np.frombuffer(unsealed(blob, key)[at : at + width], np.uint8)
 
     def all(self, group: int, bits: int, columns: int) -> Bits:
         """Return all rows of a group."""
         blobs = self._db.execute(
-            "SELECT bits FROM group_rows WHERE key >= ? AND key < ? ORDER BY key",
+            "SELECT key, bits FROM group_rows WHERE key >= ? AND key < ? ORDER BY key",
             (group << _GROUP_SHIFT, (group + 1) << _GROUP_SHIFT),
         )
-        whole = b"".join(blob for (blob,) in blobs)
+        whole = b"".join(unsealed(blob, key) for key, blob in blobs)
+        if len(whole) != (-(-columns // 8)) << bits:
+            raise apsw.CorruptError(f"not all rows of group {group} are stored")
         return np.frombuffer(whole, np.uint8).reshape(1 << bits, -(-columns // 8))
 
 
+def _files(stored: bytes, group: int) -> Ids:
+    return np.frombuffer(unsealed(stored, group), np.uint32)
+
+
+def _waiting(db: apsw.Connection, bits: int) -> list[tuple[int, memoryview]]:
+    """Return the files and columns of one size that are in no group."""
+    found = db.execute("SELECT file, signature FROM delta WHERE bits = ?", (bits,))
+    return [(file, unsealed(column, file)) for file, column in found]
+
+
 def file_groups(db: apsw.Connection) -> Iterator[FileGroup]:
-    """Yield the groups of columns of files."""
+    """Yield the groups of columns of files.
+
+    Raises:
+        apsw.CorruptError: what is stored of one is not what was written.
+    """
     for group, bits, files in db.execute("SELECT id, bits, files FROM file_groups"):
-        yield FileGroup(group, bits, np.frombuffer(files, np.uint32))
+        yield FileGroup(group, bits, _files(files, group))
 
 
 def delta_columns(db: apsw.Connection) -> Iterator[DeltaColumns]:
-    """Yield the columns that are not in a group, by size."""
+    """Yield the columns that are not in a group, by size.
+
+    Raises:
+        apsw.CorruptError: one is not what was written.
+    """
     for (bits,) in list(db.execute("SELECT DISTINCT bits FROM delta")):
-        found = list(db.execute("SELECT file, signature FROM delta WHERE bits = ?", (bits,)))
+        found = _waiting(db, bits)
         columns = np.frombuffer(b"".join(signature for _, signature in found), np.uint8).reshape(len(found), -1)
         yield DeltaColumns(bits, np.array([file for file, _ in found], np.uint32), columns)
 
