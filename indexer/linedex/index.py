@@ -38,32 +38,15 @@ from linedex.answers import (
 from linedex.build.keeper import Keeper
 from linedex.build.sync import look
 from linedex.content.lines import LineIndex
-from linedex.content.symbols import Extraction
 from linedex.errors import LinedexError
 from linedex.files.ignore import WalkSettings
 from linedex.files.own_state import without_own_state
 from linedex.files.roots import Root
+from linedex.later import later
 from linedex.limits import DEFAULT_LIMITS, Limits
 from linedex.log_answers import Patterns, PatternsRequest, Timeline, TimelineRequest
 from linedex.model import Fingerprint, LineCount, RelPath, TextFormat
-from linedex.query import (
-    around,
-    enclosing,
-    following,
-    listing,
-    log_patterns,
-    log_read,
-    log_timeline,
-    names,
-    outline,
-    overview,
-    paths,
-    read,
-)
-from linedex.query.near_search import near_search
-from linedex.query.onwards import Onwards
 from linedex.query.progress import Progress
-from linedex.query.search import search
 from linedex.query.source import Source, opened
 from linedex.store.catalogue import key_path
 from linedex.store.database import Sidecar
@@ -71,6 +54,40 @@ from linedex.store.look import Look
 
 if TYPE_CHECKING:
     from linedex.build.outliner import Outliner
+    from linedex.content.symbols import Extraction
+    from linedex.query import (
+        around,
+        enclosing,
+        following,
+        listing,
+        log_patterns,
+        log_read,
+        log_timeline,
+        names,
+        near_search,
+        onwards,
+        outline,
+        overview,
+        paths,
+        read,
+        search,
+    )
+else:
+    around = later("linedex.query.around")
+    enclosing = later("linedex.query.enclosing")
+    following = later("linedex.query.following")
+    listing = later("linedex.query.listing")
+    log_patterns = later("linedex.query.log_patterns")
+    log_read = later("linedex.query.log_read")
+    log_timeline = later("linedex.query.log_timeline")
+    names = later("linedex.query.names")
+    near_search = later("linedex.query.near_search")
+    onwards = later("linedex.query.onwards")
+    outline = later("linedex.query.outline")
+    overview = later("linedex.query.overview")
+    paths = later("linedex.query.paths")
+    read = later("linedex.query.read")
+    search = later("linedex.query.search")
 
 _WHOLE = RelPath(b"")
 _BESIDE_QUERIES = 1
@@ -287,12 +304,12 @@ class Index:
     def _answer(self, found: Look, request: SearchRequest, progress: Progress) -> SearchAnswer:
         answer = self._search(found, request, progress)
         if request.fuzzy and not request.regex and not request.invert and not answer.total_hits and not request.cursor:
-            return near_search(self._root, found, request, self._limits, answer, progress)
+            return near_search.near_search(self._root, found, request, self._limits, answer, progress)
         return answer
 
     def _search(self, found: Look, request: SearchRequest, progress: Progress) -> SearchAnswer:
         return self._keeper.answered(
-            lambda db: search(self._root, found, request, self._limits, db, progress), found.catalogue
+            lambda db: search.search(self._root, found, request, self._limits, db, progress), found.catalogue
         )
 
     def read(self, path: RelPath, first: int = 1, count: int = 100) -> ReadAnswer:
@@ -317,11 +334,11 @@ class Index:
 
     def search_file(self, request: SearchRequest, progress: Progress | None = None) -> SearchAnswer:
         """Search one file as `search` does, with cursors that outlive its rotation; see `query.onwards`."""
-        return Onwards(self._root, self._source, lambda asked: self.search(asked, progress)).search(request)
+        return onwards.Onwards(self._root, self._source, lambda asked: self.search(asked, progress)).search(request)
 
     def read_on(self, path: RelPath, cursor: str, count: int = 100) -> ReadAnswer:
         """Return up to `count` lines behind a cursor that `tail`, `search_file` or this gave; see `query.onwards`."""
-        return Onwards(self._root, self._source, self.search).read(path, cursor, count)
+        return onwards.Onwards(self._root, self._source, self.search).read(path, cursor, count)
 
     def around(self, path: RelPath, pattern: str, count: int = 100) -> ReadAnswer:
         """Return `count` lines around the first place that holds `pattern`, or the nearest one; see `query.around`."""

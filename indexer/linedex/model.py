@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import NewType
+from typing import NamedTuple, NewType
 
 ByteOffset = NewType("ByteOffset", int)
 LineNumber = NewType("LineNumber", int)
@@ -172,3 +172,16 @@ class Symbol:
     def path(self) -> str:
         """The name with its container, as in `Class.method`."""
         return f"{self.container}.{self.name}" if self.container else self.name
+
+
+class StoredSymbol(NamedTuple):
+    """What the index keeps of a symbol: a `Symbol` without what is read from the file when it is shown."""
+
+    name: str
+    kind: SymbolKind
+    container: str
+    parent: int
+    start_line: int
+    end_line: int
+    line: int
+    column: int

@@ -20,7 +20,7 @@ from mcp import Client, StdioServerParameters
 REPOSITORY = Path(__file__).resolve().parents[2]
 RESULTS = REPOSITORY / "docs" / "benchmarks"
 LINEDEX = str(REPOSITORY / "scripts" / "linedex")
-_COVERAGE = re.compile(r"; ([\d,.]+) ms(?: \+ ([\d,.]+) ms to check)?")
+_COVERAGE = re.compile(r"; ([\d,.]+ m?s)\b(?: \+ ([\d,.]+ m?s) to check)?")
 
 
 @asynccontextmanager
@@ -51,8 +51,13 @@ def query_milliseconds(answer: str) -> tuple[float, float]:
     found = _COVERAGE.search(answer.rsplit("\n", 1)[-1])
     if found is None:
         raise ValueError(f"no time in {answer[-200:]!r}")
-    query, check = (float((text or "0").replace(",", "")) for text in found.groups())
+    query, check = (_milliseconds(text or "0 ms") for text in found.groups())
     return query, check
+
+
+def _milliseconds(text: str) -> float:
+    figure, unit = text.replace(",", "").split(" ")
+    return float(figure) * (1000 if unit == "s" else 1)
 
 
 def timed(call: Callable[[], object]) -> float:

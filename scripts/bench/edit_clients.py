@@ -14,7 +14,7 @@ import threading
 import time
 from contextlib import ExitStack
 
-from bridge import LINEDEX, Spoken
+from bridge import LINEDEX, Spoken, mcp
 from common import fresh_folder, ran, write_result
 
 FILE = "counter.txt"
@@ -66,7 +66,7 @@ def main() -> None:
     environ = {**os.environ, "LINEDEX_STATE_DIR": str(state)}
     refusals: list[int] = []
     with ExitStack() as connected:
-        clients = [connected.enter_context(Spoken(root, environ, "--tools", "all")) for _ in range(given.clients)]
+        clients = [connected.enter_context(Spoken(mcp(root, "--tools", "all"), environ)) for _ in range(given.clients)]
         threads = [threading.Thread(target=count, args=(one, given.increments, refusals)) for one in clients]
         began = time.perf_counter()
         for thread in threads:

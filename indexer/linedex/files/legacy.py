@@ -11,8 +11,14 @@ For multi-byte encodings 0.06 is enough, since a wrong one seldom decodes at all
 from __future__ import annotations
 
 import codecs
+from typing import TYPE_CHECKING
 
-import chardet
+from linedex.later import later
+
+if TYPE_CHECKING:
+    import chardet
+else:
+    chardet = later("chardet")
 
 _MULTI_BYTE = frozenset({"big5hkscs", "cp932", "cp949", "euc_jis_2004", "gb18030"})
 _CANDIDATES = (

@@ -15,15 +15,24 @@ import unicodedata
 _ASCII = bytes(range(0x80))
 # what is both a character of GB2312's first level and a character of UTF-8 in two bytes
 _BOTH = re.compile(rb"(?:[\xc2-\xd7][\xa1-\xbf])+")
+_FIRST_LETTER = 0xC3
 _WORDS = re.compile(r"[^\W\d_]+")
 
 
 def reads_better_as_gb18030(content: bytes) -> bool:
     """Tell whether `content`, valid UTF-8 with characters beyond ASCII, is rather GB18030."""
-    if not _BOTH.fullmatch(content.translate(None, _ASCII)):
+    beyond = content.translate(None, _ASCII)
+    if not _BOTH.fullmatch(beyond):
         return False
-    words = [_beyond_ascii(word) for word in _WORDS.findall(content.decode()) if not word.isascii()]
-    return all(map(_mixes_alphabets, filter(None, words))) and any(words)
+    # below À there are signs, which make no words; most files are told by their first word: an author's name
+    letters = [content.index(lead) for lead in set(beyond) if lead >= _FIRST_LETTER]
+    met = False
+    for word in _WORDS.finditer(content[min(letters, default=len(content)) :].decode()):
+        mixed = "" if word[0].isascii() else _beyond_ascii(word[0])
+        if mixed and not _mixes_alphabets(mixed):
+            return False
+        met |= bool(mixed)
+    return met
 
 
 def _beyond_ascii(word: str) -> str:

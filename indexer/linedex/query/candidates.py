@@ -16,7 +16,7 @@ from linedex.content.grams import Bits, positions
 from linedex.model import FileId
 from linedex.query.gram_query import GramQuery, Op
 from linedex.store.blocks import BlockRun, block_runs
-from linedex.store.signatures import DeltaColumns, Rows, delta_columns, file_groups
+from linedex.store.signatures import DeltaColumns, SingleRows, delta_columns, file_groups
 
 _BYTE = np.uint8(0xFF)
 
@@ -30,13 +30,13 @@ def candidate_files(db: apsw.Connection, query: GramQuery) -> npt.NDArray[np.uin
     """
     if query.op is Op.ALL:
         return None
-    rows = Rows(db)
     found = []
-    for group in file_groups(db):
-        count = len(group.files)
-        passing = _GroupRows(rows, group.id, group.bits, count).evaluate(query)
-        if passing.any():
-            found.append(group.files[np.unpackbits(passing, count=count).astype(np.bool_)])
+    with SingleRows(db) as rows:
+        for group in file_groups(db):
+            count = len(group.files)
+            passing = _GroupRows(rows, group.id, group.bits, count).evaluate(query)
+            if np.count_nonzero(passing):
+                found.append(group.files[np.unpackbits(passing, count=count).astype(np.bool_)])
     found += [waiting.files[_evaluate_delta(waiting, query)] for waiting in delta_columns(db)]
     return np.concatenate(found) if found else np.empty(0, np.uint32)
 
@@ -54,12 +54,12 @@ def candidate_blocks(
         query: the grams of the pattern, of the length that blocks' columns are made of.
         grown: whether the file has grown since. Then its last block is a candidate, with all that its first line is in.
     """
-    rows = Rows(db)
     runs = block_runs(db, file)
     answers = []
-    for run, after in zip(runs, [*runs[1:], None], strict=True):
-        follows = after is not None and bool(after.continues[0])
-        answers.append((run, _passing_blocks(rows, run, query, follows=follows)))
+    with SingleRows(db) as rows:
+        for run, after in zip(runs, [*runs[1:], None], strict=True):
+            follows = after is not None and bool(after.continues[0])
+            answers.append((run, _passing_blocks(rows, run, query, follows=follows)))
     if grown:
         _pass_last_line(answers)
     return answers
@@ -74,7 +74,7 @@ def _pass_last_line(answers: list[tuple[BlockRun, npt.NDArray[np.bool_]]]) -> No
             return
 
 
-def _passing_blocks(rows: Rows, run: BlockRun, query: GramQuery, *, follows: bool) -> npt.NDArray[np.bool_]:
+def _passing_blocks(rows: SingleRows, run: BlockRun, query: GramQuery, *, follows: bool) -> npt.NDArray[np.bool_]:
     count = len(run)
     if query.op is Op.ALL or not run.bits:
         return np.ones(count, np.bool_)
@@ -105,9 +105,8 @@ def _passing_blocks(rows: Rows, run: BlockRun, query: GramQuery, *, follows: boo
 class _GroupRows:
     """Evaluates queries over the columns of one group, all at once."""
 
-    def __init__(self, rows: Rows, group: int, bits: int, count: int) -> None:
-        self._rows = rows
-        self._group = group
+    def __init__(self, rows: SingleRows, group: int, bits: int, count: int) -> None:
+        self._row_at = rows.of(group, count)
         self._bits = bits
         self._count = count
         self._width = -(-count // 8)
@@ -124,18 +123,19 @@ class _GroupRows:
             branches += [self.evaluate(part) for part in query.parts]
             return reduce(np.bitwise_or, branches)
         passing = np.full(self._width, _BYTE)
+        row = self._row if self.stretch else self._row_at
         for at in positions(query.grams, self._bits):
-            passing = passing & self._row(at)
-            if not passing.any():
+            passing = passing & row(at)
+            if not np.count_nonzero(passing):
                 return passing
         for part in query.parts:
             passing = passing & self.evaluate(part)
-            if not passing.any():
+            if not np.count_nonzero(passing):
                 return passing
         return passing
 
     def _row(self, position: int) -> Bits:
-        row = self._rows.row(self._group, self._count, position)
+        row = self._row_at(position)
         if self.stretch is None:
             return row
         firsts, spans = self.stretch

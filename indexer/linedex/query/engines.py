@@ -8,15 +8,20 @@ seconds and raises `PatternTimedOut` when it is spent.
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import re2
-import regex
 
 from linedex.errors import BadPattern, PatternTimedOut
+from linedex.later import later
 from linedex.query.code_points import quiet_options
 from linedex.query.extent import Extent, demand_moderate
 from linedex.query.stepping import ByteSpan, Stepping
+
+if TYPE_CHECKING:
+    import regex
+else:
+    regex = later("regex")
 
 _LONG_LITERAL = 100
 

@@ -136,7 +136,8 @@ def part_around(text: bytes, line: tuple[int, int], match: tuple[int, Column], m
     """
     low, high = line
     start, column = match
-    left = character_start(text, max(low, start - most * 4))
+    # a line may begin with an invalid byte that looks like the inside of a character
+    left = low if start - most * 4 <= low else character_start(text, start - most * 4)
     shown = decode(text[left : character_start(text, min(high, start + most * 4))])
     at = length(text[left:start])
     first = max(0, min(at - most // _LEAD, len(shown) - most))

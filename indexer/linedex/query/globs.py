@@ -18,10 +18,14 @@ LONGEST_GLOB: Final = 1_000
 """Code points; a path has some 4,000 at most, a name 255."""
 
 
-def glob_pattern(glob: str) -> str:
+def glob_pattern(glob: str, *, by_line: bool = False) -> str:
     """Return the regular expression of a glob, without anchors; `**` goes over folders, `*` and `?` do not.
 
     `[abc]`, `[!abc]` and `{a,b}` are taken; anything else stands for itself.
+
+    Args:
+        glob: the glob.
+        by_line: whether it is looked for in a text with a path on each line; else a name may hold a line feed.
 
     Raises:
         BadArgument: it is longer than `LONGEST_GLOB`.
@@ -31,6 +35,7 @@ def glob_pattern(glob: str) -> str:
             f"The glob has {len(glob):,} characters; at most {LONGEST_GLOB:,} are taken.",
             "Use a shorter one; several of them are several calls.",
         )
+    others = r"^/\n" if by_line else "^/"
     parts: list[str] = []
     braces = 0
     at = 0
@@ -52,7 +57,7 @@ def glob_pattern(glob: str) -> str:
             inside = rest[1:closing]
             negated = inside[0] in "!^"
             inside = re.sub(r"([\\\[\]^&~|])", r"\\\1", inside[negated:])
-            parts.append(f"[^/\\n{inside}]" if negated else f"[{inside}]")
+            parts.append(f"[{others}{inside}]" if negated else f"[{inside}]")
             at += closing + 1
             continue
         if character == "{" and "}" in rest:
@@ -64,7 +69,7 @@ def glob_pattern(glob: str) -> str:
         elif character == "," and braces:
             parts.append("|")
         else:
-            parts.append({"*": r"[^/\n]*", "?": r"[^/\n]"}.get(character) or re.escape(character))
+            parts.append({"*": f"[{others}]*", "?": f"[{others}]"}.get(character) or re.escape(character))
         at += 1
     return "".join(parts)
 
@@ -88,19 +93,22 @@ def path_test(globs: Iterable[str]) -> Callable[[bytes], bool]:
     """
     globs = tuple(globs)
     options = quiet_options()
-    # names are bytes
-    options.encoding = re2.Options.Encoding.LATIN1
     options.dot_nl = True
     options.never_capture = True
-    try:
-        pattern = "|".join(map(_anchored, globs)).encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        raise unreadable(", ".join(globs), "it holds half of a surrogate pair") from None
+    # stray bytes of names are given to RE2 as the surrogates that stand for them
+    pattern = "|".join(map(_anchored, globs)).encode("utf-8", "surrogatepass")
     program: Any = re2._re2.RE2(pattern, options)
     if not program.ok():
         raise unreadable(", ".join(globs), program.error().decode("utf-8", "replace"))
     match, anchored = program.Match, re2._Anchor.ANCHOR_START
-    return lambda path: match(anchored, path, 0, len(path))[0][0] >= 0
+
+    def test(path: bytes) -> bool:
+        if not path.isascii():
+            path = path.decode("utf-8", "surrogateescape").encode("utf-8", "surrogatepass")
+        start: int = match(anchored, path, 0, len(path))[0][0]
+        return start >= 0
+
+    return test
 
 
 def _anchored(glob: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from linedex.answers import Hit, SearchRequest
 from linedex.content.folding import lf_text
@@ -15,10 +16,12 @@ from linedex.content.lines import Reader
 from linedex.limits import Limits
 from linedex.model import LineNumber, TextFormat
 from linedex.query import excerpt
-from linedex.query.log_choice import ChosenLines
 from linedex.query.matcher import Matcher, compile_pattern
 from linedex.query.stepping import ByteSpan
 from linedex.query.windows import Window
+
+if TYPE_CHECKING:
+    from linedex.query.log_choice import ChosenLines
 
 
 @dataclass(frozen=True, slots=True)

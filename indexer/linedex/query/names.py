@@ -2,7 +2,7 @@
 
 Promise: every hit is of a file that is as the index knows it; files that are not are counted in `pending`, never
 answered from what they were. Names are ranked before symbols are looked at, and symbols are ordered before one is
-read; where very many fit, the best `_MOST_SYMBOLS` are counted and the answer says so.
+read; where very many fit, some are not looked at and the answer says so. Symbols of the very name always are.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from linedex.content.symbols.signature import balanced, one_line
 from linedex.errors import BadArgument
 from linedex.model import FileId, FileState, LineNumber, RelPath, SymbolKind
 from linedex.store.catalogue import Catalogue, is_hidden
-from linedex.store.symbol_names import Numbers, SymbolPlaces, containers_of, names_like, places_named
+from linedex.store.symbol_names import Numbers, SymbolPlaces, containers_of, names_equal, names_like, places_named
 from linedex.store.symbols import symbol_at
 
 ReadHead: TypeAlias = Callable[[RelPath, LineNumber], str]
@@ -32,10 +32,14 @@ ReadHead: TypeAlias = Callable[[RelPath, LineNumber], str]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 _MOST_SYMBOLS: Final = 50_000
-_MOST_NAMES: Final = 20_000
-"""The sidecar gives no more names than this for each way of being like a name."""
 _LONGEST_NAME: Final = 1_000
-_NAMES_AT_ONCE: Final = 4_096
+_ENOUGH_SYMBOLS: Final = 5_000
+"""Symbols that are counted behind a full page."""
+_MOST_NAMES: Final = 2_000
+"""Names that are looked at for each way of being like a name; 1,000 take some 10 ms."""
+_MORE_NAMES: Final = 500
+"""The same where symbols of the very name fill the page: what else is like it is only counted."""
+_NAMES_AT_ONCE: Final = 1_024
 HEAD_LINES: Final = 12
 """Lines over which the head of a definition is followed."""
 _OVER_LINES: Final = frozenset({SymbolKind.FUNCTION, SymbolKind.METHOD, SymbolKind.CONSTRUCTOR, SymbolKind.CLASS})
@@ -93,8 +97,9 @@ def find_symbol(
     known = asked & current & (catalogue.facts["state"] != FileState.PENDING)
     pending = asked & ~(known & (catalogue.facts["symbol_state"] != FileState.PENDING))
     known &= catalogue.facts["symbol_state"] == FileState.INDEXED
-    names, whole = _names(db, request.name)
-    found, looked_at = _ordered(db, catalogue, request.kind, known, names)
+    very, *_ = _ordered(db, catalogue, request, known, _very_names(db, request.name))
+    names, whole = _names(db, request.name, _MOST_NAMES if len(very) < request.max_hits else _MORE_NAMES)
+    found, looked_at, to_the_end = _ordered(db, catalogue, request, known, names)
     hits = []
     for place, ordinal in found[: request.max_hits]:
         path = catalogue.path(place)
@@ -103,7 +108,7 @@ def find_symbol(
         head = balanced(head) if symbol.kind in _OVER_LINES else head.partition("\n")[0]
         hits.append(SymbolHit(path, replace(symbol, signature=one_line(head))))
     note = ""
-    if looked_at >= _MOST_SYMBOLS or not whole:
+    if not (whole and to_the_end):
         note = f"very many names are like this: the {looked_at:,} symbols whose names fit best were looked at"
     return SymbolAnswer(tuple(hits), len(found), int(np.count_nonzero(pending)), note)
 
@@ -124,22 +129,22 @@ def _files_asked(catalogue: Catalogue, request: SymbolRequest) -> Mask:
 
 
 def _ordered(
-    db: apsw.Connection, catalogue: Catalogue, kind: SymbolKind | None, known: Mask, names: Sequence[_Name]
-) -> tuple[list[tuple[int, int]], int]:
-    """Return place and ordinal of the symbols that fit, best first, and how many were looked at for them."""
+    db: apsw.Connection, catalogue: Catalogue, request: SymbolRequest, known: Mask, names: Sequence[_Name]
+) -> tuple[list[tuple[int, int]], int, bool]:
+    """Return place and ordinal of the symbols that fit, best first; how many were looked at, and whether all were."""
     found: list[tuple[int, int]] = []
     looked_at = 0
     for alike in _groups(names) if known.any() else ():
-        symbols = places_named(db, [name.id for name in alike], kind)
+        symbols = places_named(db, [name.id for name in alike], request.kind)
         looked_at += len(symbols.names)
         places = _places(catalogue, symbols.files)
         kept = np.flatnonzero((places >= 0) & known[places] & _inside(db, alike, symbols))
         places, ordinals = places[kept], symbols.ordinals[kept]
         order = np.lexsort((ordinals, places, _fits(alike, symbols.names[kept])))
         found += zip(places[order].tolist(), ordinals[order].tolist(), strict=True)
-        if looked_at >= _MOST_SYMBOLS:
-            break
-    return found, looked_at
+        if looked_at >= (_MOST_SYMBOLS if len(found) < request.max_hits else _ENOUGH_SYMBOLS):
+            return found, looked_at, alike[-1] is names[-1]
+    return found, looked_at, True
 
 
 def _groups(names: Sequence[_Name]) -> Iterator[list[_Name]]:
@@ -186,8 +191,17 @@ def _inside(db: apsw.Connection, alike: Sequence[_Name], symbols: SymbolPlaces) 
     return inside
 
 
-def _names(db: apsw.Connection, typed: str) -> tuple[list[_Name], bool]:
-    """Return the stored names that fit, best first, and whether all names were asked.
+def _very_names(db: apsw.Connection, typed: str) -> list[_Name]:
+    """Return the stored names that are what was typed."""
+    return sorted(
+        _Name(_Rank.EXACT, len(wanted), number, containers)
+        for wanted, containers in _readings(typed.strip())
+        for number in names_equal(db, wanted)
+    )
+
+
+def _names(db: apsw.Connection, typed: str, most: int) -> tuple[list[_Name], bool]:
+    """Return the stored names that fit, best first, at most so many for each way, and whether these are all.
 
     A name that fits both as it stands and as the last part of a path of names counts as the former.
     """
@@ -196,9 +210,9 @@ def _names(db: apsw.Connection, typed: str) -> tuple[list[_Name], bool]:
     for wanted, containers in _readings(typed.strip()):
         folded = wanted.casefold()
         pieces = _wanted_humps(wanted)
-        candidates = dict(names_like(db, wanted, pieces))
-        whole &= len(candidates) < _MOST_NAMES
-        for number, name in candidates.items():
+        candidates, all_of_them = names_like(db, wanted, pieces, most)
+        whole &= all_of_them
+        for number, name in candidates:
             rank = _rank(name, wanted, folded, pieces)
             if rank is not None and number not in names:
                 names[number] = _Name(rank, len(name), number, containers)
@@ -214,8 +228,8 @@ def _readings(typed: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _rank(name: str, wanted: str, folded: str, pieces: Sequence[str]) -> _Rank | None:
-    if name == wanted:
-        return _Rank.EXACT
+    if name.startswith(wanted):
+        return _Rank.EXACT if len(name) == len(wanted) else _Rank.PREFIX
     other = name.casefold()
     if other.startswith(folded):
         return _Rank.EXACT_FOLDED if other == folded else _Rank.PREFIX

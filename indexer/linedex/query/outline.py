@@ -7,14 +7,16 @@ not whole it says why.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from linedex.answers import Outline
-from linedex.content.symbols import Extraction
 from linedex.limits import Limits
 from linedex.query.source import Source
 
-Parse: TypeAlias = Callable[[bytes, str, bool], Extraction]
+if TYPE_CHECKING:
+    from linedex.content.symbols import Extraction
+
+Parse: TypeAlias = "Callable[[bytes, str, bool], Extraction]"
 """`parse(text, language, full)` returns the symbols of a UTF-8 text; `full` asks for fields, enum members and keys
 too. It keeps the budgets of `Limits` and never raises because of what is in the text."""
 

@@ -12,19 +12,25 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import re2
-from rapidfuzz import fuzz, process
 
 from linedex.answers import PathAnswer
 from linedex.errors import BadArgument
+from linedex.later import later
 from linedex.model import RelPath
 from linedex.query.code_points import quiet_options
 from linedex.query.globs import LONGEST_GLOB, glob_pattern, unreadable
 from linedex.store.catalogue import key_path, path_key
+
+if TYPE_CHECKING:
+    from rapidfuzz import fuzz, process
+else:
+    fuzz = later("rapidfuzz.fuzz")
+    process = later("rapidfuzz.process")
 
 Places: TypeAlias = npt.NDArray[np.intp]
 
@@ -185,7 +191,7 @@ def _occurrences(text: bytes, sought: bytes) -> Iterator[int]:
 
 def _globbed(text: _PathText, wanted: str, shown: npt.NDArray[np.bool_]) -> Places:
     """Return the paths that a glob takes, in path order."""
-    pattern = rf"(?m)^{'' if wanted.startswith('/') else '(?:.*/)?'}{glob_pattern(wanted.lstrip('/'))}$"
+    pattern = rf"(?m)^{'' if wanted.startswith('/') else '(?:.*/)?'}{glob_pattern(wanted.lstrip('/'), by_line=True)}$"
     try:
         compiled = re2.compile(pattern.encode("utf-8", "replace"), quiet_options())
     except re2.error as error:

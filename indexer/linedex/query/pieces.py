@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import apsw
 
@@ -17,7 +18,6 @@ from linedex.answers import SearchRequest
 from linedex.content.folding import lf_text
 from linedex.content.grams import BLOCK_GRAM
 from linedex.content.lines import LineEnds, Reader
-from linedex.content.logs.selection import Selection
 from linedex.errors import LinedexError, NotAFile, NotFound
 from linedex.files import fingerprint as fingerprints
 from linedex.files import text_format
@@ -25,19 +25,26 @@ from linedex.files.compressed.decoding import TooDense
 from linedex.files.fingerprint import from_stat
 from linedex.files.names import display
 from linedex.files.roots import Root
+from linedex.later import later
 from linedex.limits import Limits
 from linedex.model import FileId, Fingerprint, LineNumber, SkipReason, TextFormat
 from linedex.query.candidates import candidate_blocks
 from linedex.query.decoded import DecodedText, TooLate, decoded_text
 from linedex.query.gram_query import Op
 from linedex.query.indexed_part import IndexedPart, indexed_part
-from linedex.query.log_choice import ChosenLines, LargeChoice, LogFilter
 from linedex.query.long_lines import LongLine
 from linedex.query.plan import plan_request
 from linedex.query.progress import Progress
-from linedex.query.surveys import OpenLog
 from linedex.query.windows import Stretch, Window, passing_stretches, windows
 from linedex.store.catalogue import Catalogue, key_path
+
+if TYPE_CHECKING:
+    from linedex.content.logs.selection import Selection
+    from linedex.query import log_choice, surveys
+    from linedex.query.log_choice import ChosenLines, LargeChoice
+else:
+    log_choice = later("linedex.query.log_choice")
+    surveys = later("linedex.query.surveys")
 
 FIRST_PLACE = (0, 1)
 """Where a file begins: its first byte, in line 1."""
@@ -154,7 +161,7 @@ class Pieces:
         self.outcome = Outcome()
         self._filter = None
         if selection is not None:
-            self._filter = LogFilter(selection, self.outcome.skip, deadline, self._progress, timed=timed)
+            self._filter = log_choice.LogFilter(selection, self.outcome.skip, deadline, self._progress, timed=timed)
         self.place = FIRST_PLACE
         self._plan = plan_request(request, BLOCK_GRAM)
 
@@ -187,7 +194,7 @@ class Pieces:
                 lines = lf_text(data, spelling)
                 chosen = None
                 if self._filter is not None:
-                    log = OpenLog(
+                    log = surveys.OpenLog(
                         lambda at, count: data[at : at + count], len(data), from_stat(status), spelling, self._limits
                     )
                     chosen = self._filter.small(log, lines)
@@ -277,7 +284,7 @@ class Pieces:
         choice: LargeChoice | None = None
         stretches = self._stretches(part, size, spelling)
         if self._filter is not None:
-            log = OpenLog(reader, size, fingerprints.of(descriptor), spelling, self._limits)
+            log = surveys.OpenLog(reader, size, fingerprints.of(descriptor), spelling, self._limits)
             choice = self._filter.large(log, part, self._db)
             if choice is None:
                 self.outcome.late = True

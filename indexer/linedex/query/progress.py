@@ -15,11 +15,15 @@ class Progress:
     Attributes:
         done: files looked into so far.
         total: files that have to be looked into for the whole answer; a full page ends before that.
+        read: bytes of a large log that were read to know its times.
+        size: bytes of it that have to be, 0 while there is no such log.
     """
 
     def __init__(self) -> None:
         self.done = 0
         self.total = 0
+        self.read = 0
+        self.size = 0
         self._cancelled = False
 
     def cancel(self) -> None:
@@ -33,6 +37,10 @@ class Progress:
     def step(self) -> None:
         """Hear that the next file is being looked into."""
         self.done += 1
+
+    def reads(self, done: int, size: int) -> None:
+        """Hear that so many of the bytes of a log are read."""
+        self.read, self.size = done, size
 
     def check(self) -> None:
         """Go on, or end here.

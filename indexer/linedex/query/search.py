@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import apsw
 import numpy as np
@@ -28,14 +29,13 @@ from linedex.answers import (
 from linedex.content.grams import FILE_GRAMS
 from linedex.errors import BadArgument, BadCursor, LinedexError
 from linedex.files.roots import Root
+from linedex.later import later
 from linedex.limits import Limits
 from linedex.model import FileId, LineNumber
 from linedex.query import cursor as cursors
 from linedex.query.candidates import candidate_files
 from linedex.query.cursor import Cursor, mark_of
-from linedex.query.enclosing import breadcrumbs
 from linedex.query.gram_query import Op, both
-from linedex.query.log_range import selection_of, span_numbers, told_span
 from linedex.query.pieces import FIRST_PLACE, Entry
 from linedex.query.plan import plan_request
 from linedex.query.progress import Progress
@@ -43,6 +43,12 @@ from linedex.query.scope import scope_of
 from linedex.query.verify import Verifier
 from linedex.store.catalogue import key_path
 from linedex.store.look import Look
+
+if TYPE_CHECKING:
+    from linedex.query import enclosing, log_range
+else:
+    enclosing = later("linedex.query.enclosing")
+    log_range = later("linedex.query.log_range")
 
 _LINE_MARGIN = 10
 """Characters around the text of a line that is shown: its number, a mark, its end."""
@@ -92,7 +98,9 @@ class Search:
         self._cursor = cursors.decode(request)
         self._scope = scope_of(look, request)
         told = () if self._cursor is None else self._cursor.span
-        self._selection = selection_of(root, look, self._scope, request, limits, told, self._db)
+        self._selection = None
+        if request.since or request.until or request.level:
+            self._selection = log_range.selection_of(root, look, self._scope, request, limits, told, self._db)
         self._verifier = Verifier(
             root, look.catalogue, self._db, request, limits, self._deadline, progress, self._selection
         )
@@ -141,7 +149,7 @@ class Search:
 
     def _cursor_at(self, entry: Entry, line: LineNumber, place: tuple[int, int] = FIRST_PLACE) -> Cursor:
         """Return the cursor behind a line of a file; one that has vanished is never its own successor."""
-        span = span_numbers(self._selection)
+        span = log_range.span_numbers(self._selection) if self._selection else ()
         try:
             with self._root.opened(key_path(entry.key)) as descriptor:
                 status = os.fstat(descriptor)
@@ -201,7 +209,7 @@ class Search:
         if not self._request.breadcrumbs or self._db is None or entry.known is None:
             return tuple(hits)
         file = FileId(int(self._look.catalogue.facts["id"][entry.place]))
-        around = breadcrumbs(self._db, file, [hit.line for hit in hits])
+        around = enclosing.breadcrumbs(self._db, file, [hit.line for hit in hits])
         return tuple(replace(hit, breadcrumb=around.get(hit.line, "")) for hit in hits)
 
     def _collect_files(self, entries: Iterator[Entry], page: _Page) -> None:
@@ -254,7 +262,7 @@ class Search:
             plan=str(self._plan),
         )
         cursor = cursors.encode(self._request, page.stop) if page.stop is not None else ""
-        span = told_span(self._selection, self._limits)
+        span = log_range.told_span(self._selection, self._limits) if self._selection else None
         return SearchAnswer(tuple(page.files), page.hits, page.matched_files, False, cursor, report, span)  # noqa: FBT003
 
 

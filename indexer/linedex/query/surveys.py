@@ -168,6 +168,7 @@ class Survey:
                 if self._next[0] > begun and time.monotonic() > deadline:
                     return False
                 progress.check()
+                progress.reads(self._next[0], log.size)
                 start, carry, continues = self._next
                 _, end = next(cut_ranges(log.read, start, log.size, ends, sized))
                 data = log.read(start, end - start)

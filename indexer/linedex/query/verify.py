@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import apsw
 
 from linedex.answers import Hit, SearchRequest
-from linedex.content.logs.levels import Level
-from linedex.content.logs.selection import Selection
 from linedex.errors import PatternTimedOut
 from linedex.files.names import display
 from linedex.files.roots import Root
@@ -25,6 +24,10 @@ from linedex.query.matcher import LineMatch, Matcher, compile_pattern
 from linedex.query.pieces import FIRST_PLACE, Entry, Outcome, Piece, Pieces
 from linedex.query.progress import Progress
 from linedex.store.catalogue import Catalogue, key_path
+
+if TYPE_CHECKING:
+    from linedex.content.logs.levels import Level
+    from linedex.content.logs.selection import Selection
 
 
 class Verifier:

@@ -6,8 +6,10 @@ window is ever divided; its pieces overlap and say so.
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +17,8 @@ import numpy.typing as npt
 from linedex.content.lines import LineEnds, Reader
 from linedex.limits import Limits
 from linedex.store.blocks import BlockRun
+
+_LONGEST_CHARACTER: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +96,30 @@ def _parts(read: Reader, start: int, limit: int, ends: LineEnds, limits: Limits)
         if start + step >= limit:
             yield Window(start, limit, opens, closes=True, fresh=fresh)
             return
-        end = _boundary(read, start + step, ends)
+        end = _boundary(read, start, start + step, ends)
         yield Window(start, end, opens, closes=False, fresh=fresh)
-        start, fresh, opens = _boundary(read, end - overlap, ends), end, False
+        start, fresh, opens = _boundary(read, start, end - overlap, ends), end, False
 
 
-def _boundary(read: Reader, near: int, ends: LineEnds) -> int:
-    """Return a character boundary at or just after `near`, inside a line."""
+def _boundary(read: Reader, start: int, near: int, ends: LineEnds) -> int:
+    """Return a character boundary at or just after `near`, in a line that goes on from `start`, which is one too."""
+    if ends.width == 1 and ends.encoding != "utf-8":
+        return _legacy_boundary(read, start, near, ends.encoding)
     origin = near - ends.width
     at, _ = ends.cut(read(origin, 4 * ends.width + 8), origin, ends.width, 0)
     return origin + at
+
+
+def _legacy_boundary(read: Reader, start: int, near: int, encoding: str) -> int:
+    # no byte tells by itself, so characters are counted off from where one is known to begin
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    decoder.decode(read(start, near - start))
+    ahead = read(near, _LONGEST_CHARACTER)
+    at = 0
+    while decoder.getstate()[0] and at < len(ahead):
+        decoder.decode(ahead[at : at + 1])
+        at += 1
+    return near + at
 
 
 def passing_stretches(answers: list[tuple[BlockRun, npt.NDArray[np.bool_]]], size: int) -> Iterator[Stretch]:

@@ -20,12 +20,11 @@ import numpy.typing as npt
 
 from linedex.model import SymbolKind
 from linedex.store.name_blocks import SYMBOL, containers_in, ends_in, names_in, rows_in, symbols_in, texts_in
-from linedex.store.name_grams import GRAM_BITS, Grams, grams_of, grams_of_humps, humps_of
+from linedex.store.name_grams import GRAM_BITS, Grams, grams_of, grams_of_humps
 from linedex.store.name_runs import last_set, names_of
 from linedex.store.symbol_pack import KINDS
+from linedex.store.waiting_names import waiting_names
 
-_CANDIDATES: Final = 20_000
-"""Names that are given for each way of being like a name."""
 _PLACE_BITS: Final = 32
 """Low bits of a name's number: its place in its block, or the ordinal of a symbol of a set. Blocks are numbered from 1;
 what stands in no run has its set's negative number for a block."""
@@ -119,20 +118,33 @@ def every_symbol(db: apsw.Connection) -> Iterator[tuple[str, int, int]]:
                 yield name, file, ordinal
 
 
-def names_like(db: apsw.Connection, name: str, words: Sequence[str] = ()) -> list[tuple[int, str]]:
-    """Return (number, name) of the names that may be meant by `name`: equal, beginning, containing, or by camel humps.
+def names_equal(db: apsw.Connection, name: str) -> list[int]:
+    """Return the numbers of the names in runs that are `name`, one for each run that has it."""
+    if not name or "\n" in name:
+        return []
+    return [number for number, _ in _beginning(db, name, name + "\0")]
 
-    A name that is in several runs comes several times. At most 20,000 names for each way; where more begin so or
-    contain it, those that are equal but for the usual ways of writing in capitals are among them all the same.
+
+def names_like(
+    db: apsw.Connection, name: str, words: Sequence[str] = (), most: int = 20_000
+) -> tuple[list[tuple[int, str]], bool]:
+    """Return the names that may be meant by `name`: equal, beginning, containing, or by camel humps.
+
+    A name that is in several runs comes several times. Where more than `most` begin so or contain it, those that are
+    equal but for the usual ways of writing in capitals are among them all the same.
 
     Args:
         db: a reading connection.
         name: what they begin with, and what they contain whatever its case if it has three bytes.
         words: what the first humps of a name begin with, in lower case; looked for if they are two or more. Names that
             are all capitals have no humps.
+        most: names that are given for each way.
+
+    Returns:
+        (number, name) of each, and whether these are all.
     """
     if not name or "\n" in name:
-        return []
+        return [], True
     folded = name.casefold()
     initials = "".join(word[0] for word in words)
     has_parts = len(folded.encode("utf-8", "surrogatepass")) >= _GRAM_BYTES
@@ -145,20 +157,14 @@ def names_like(db: apsw.Connection, name: str, words: Sequence[str] = ()) -> lis
     found: dict[int, str] = {}
     many = False
     for way in ways:
-        taken = list(islice(way, _CANDIDATES))
+        taken = list(islice(way, most))
         found.update(taken)
-        many |= len(taken) == _CANDIDATES
+        many |= len(taken) == most
     for variant in {name, name.lower(), name.upper(), name.capitalize()} if many else ():
         found.update(_beginning(db, variant, variant + "\0"))
-    for number, waiting, humps in _waiting(db):
-        for ordinal, one in waiting.items():
-            if (
-                one.startswith(name)
-                or (has_parts and folded in one.casefold())
-                or (has_humps and humps[ordinal].startswith(initials))
-            ):
-                found[(-number) << _PLACE_BITS | ordinal] = one
-    return list(found.items())
+    waiting = waiting_names(db, name, folded if has_parts else "", initials if has_humps else "")
+    found.update(((-number) << _PLACE_BITS | ordinal, one) for number, ordinal, one in waiting)
+    return list(found.items()), not many
 
 
 def _beginning(db: apsw.Connection, name: str, end: str) -> Iterator[tuple[int, str]]:
@@ -236,15 +242,6 @@ def _blocks_with(db: apsw.Connection, grams: Grams) -> Iterator[tuple[int, bytes
             found += (np.flatnonzero(times == len(grams)) + runs[run]).tolist()
     if found:
         yield from db.execute(f"SELECT id, names {_BLOCKS}", (apsw.carray(array("q", sorted(found))),))
-
-
-def _waiting(db: apsw.Connection) -> Iterator[tuple[int, dict[int, str], list[str]]]:
-    """Yield the sets that are in no run yet: distinct names by the ordinal of one symbol, and humps by ordinal."""
-    query = "SELECT id, data FROM symbol_rows WHERE id IN (SELECT id FROM symbol_sets WHERE id > ?)"
-    for number, data in db.execute(query, (last_set(db),)):
-        names = names_of(number, data).names
-        places = dict(zip(names, range(len(names)), strict=True))
-        yield number, {ordinal: name for name, ordinal in places.items()}, humps_of(names)
 
 
 def _set(db: apsw.Connection, number: int) -> bytes:

@@ -15,8 +15,7 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
-from linedex.content.symbols import StoredSymbol
-from linedex.model import Symbol, SymbolKind
+from linedex.model import StoredSymbol, Symbol, SymbolKind
 
 KINDS: Final = tuple(SymbolKind)
 """A kind's number in a blob is its place here; inserting one in the middle is a new feature version."""
@@ -66,6 +65,13 @@ def packed(symbols: Sequence[Symbol | StoredSymbol]) -> PackedSymbols:
     text = text_of([symbol.name for symbol in symbols], [symbol.container for symbol in symbols])
     count = len(symbols).to_bytes(4, "little")
     return PackedSymbols(len(symbols), zlib.compress(b"".join((count, columns.T.tobytes(), text)), _LEVEL))
+
+
+def text_of_packed(data: bytes) -> tuple[int, bytes]:
+    """Return how many symbols were packed, and their names as lines, those of their containers behind them."""
+    raw = inflated(data)
+    count = int.from_bytes(raw[:4], "little")
+    return count, raw[4 + 4 * _COLUMNS * count :]
 
 
 def unpacked(data: bytes) -> FileRows:

@@ -16,6 +16,7 @@ import click
 from linedex.answers import SearchRequest
 from linedex.errors import BadArgument, NotFound
 from linedex.log_answers import TimelineRequest
+from linedex.query.progress import Progress
 from linedex_server.cli.door import opened
 from linedex_server.cli.teaching import TaughtCommand
 from linedex_server.cli.terminal import NUMBER_COLOR, Screen, notify
@@ -66,19 +67,19 @@ def log(path: str, pattern: str, since: str, until: str, level: str, bucket: int
     screen = Screen.of_stdout()
     with opened(settings, replace(settings.limits, query_seconds=PATIENCE_SECONDS)) as places:
         place = places.at(path)
-        answer = place.index.timeline(
-            TimelineRequest(
-                place.scope,
-                pattern=pattern,
-                regex=True,
-                case_sensitive=True,
-                since=since,
-                until=until,
-                level=level,
-                bucket_minutes=bucket or 0,
-                max_buckets=most,
-            )
+        request = TimelineRequest(
+            place.scope,
+            pattern=pattern,
+            regex=True,
+            case_sensitive=True,
+            since=since,
+            until=until,
+            level=level,
+            bucket_minutes=bucket or 0,
+            max_buckets=most,
         )
+        with _shown() as progress:
+            answer = place.index.timeline(request, progress)
         if not (place.is_folder or pattern or since or until or level):
             # the timeline has read the log to its end, so its facts are exact now
             facts = place.index.overview(place.scope).log
@@ -95,6 +96,20 @@ def log(path: str, pattern: str, since: str, until: str, level: str, bucket: int
     for note in answer.notes:
         notify(f"linedex: {note}")
     return 0 if answer.total else 1
+
+
+@contextmanager
+def _shown() -> Iterator[Progress]:
+    """Give what a question tells how far it is; on a terminal that is shown."""
+    progress = Progress()
+    if not sys.stderr.isatty():
+        yield progress
+        return
+    # 40 ms, and only where somebody looks
+    from linedex_server.cli.progress import reading_bar  # noqa: PLC0415
+
+    with reading_bar(progress):
+        yield progress
 
 
 @click.command(

@@ -6,6 +6,7 @@ import gc
 
 import click
 
+from linedex.later import load_all
 from linedex_server.cli.teaching import TaughtCommand
 from linedex_server.cli.terminal import notify
 from linedex_server.config import OUTPUTS, TOOL_GROUPS, Settings
@@ -43,6 +44,7 @@ def mcp(roots: tuple[str, ...], output: str | None, tools: str | None, read_only
     if no_daemon:
         from linedex_server.mcp_server import serve_stdio  # noqa: PLC0415
 
+        load_all()
         serve_stdio(settings)
     else:
         from linedex_server.bridge import serve as bridge  # noqa: PLC0415
@@ -85,6 +87,7 @@ def serve(roots: tuple[str, ...], until_idle: bool, http: str | None, http_allow
     gc.disable()
     from linedex_server.daemon.lifecycle import run  # noqa: PLC0415
 
+    load_all()
     gc.enable()
     gc.freeze()
 

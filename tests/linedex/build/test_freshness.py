@@ -239,7 +239,7 @@ def test_nothing_is_written_while_nothing_happens(tree: Tree, tmp_path: Path) ->
     with watched(tree.root, state / "index.db") as index:
         (tree.root / "last.txt").write_text("x\n")
         found(index, "x")
-        until(lambda: index.wait(SOON) and not index.status().pending, "it was not indexed")
+        until(lambda: not index.status().pending and index.wait(SOON), "it was not indexed")
         freshness = index._keeper.freshness
         asked = []
         freshness._index_changes = lambda: asked.append(1)
@@ -268,7 +268,7 @@ def test_a_change_that_no_event_tells_is_found_by_a_walk(tree: Tree, tmp_path: P
         assert told.get(timeout=SOON) == {b"quiet/one.txt"}
         assert freshness.reconciled == 1
         assert found(index, tree.token) == {b"quiet/one.txt": holding(tree.root, tree.token)[b"quiet/one.txt"]}
-        until(lambda: index.wait(SOON) and not index.status().pending, "it was not indexed")
+        until(lambda: not index.status().pending and index.wait(SOON), "it was not indexed")
 
 
 def test_a_walk_that_finds_nothing_writes_nothing_and_tells_nobody(tree: Tree, tmp_path: Path) -> None:
@@ -298,7 +298,7 @@ def test_its_own_state_inside_the_root_triggers_nothing(tree: Tree, place: str) 
         index.on_change(told.put)
         (tree.root / "one-more.txt").write_text("x\n")
         assert told.get(timeout=SOON) == {b"one-more.txt"}
-        until(lambda: index.wait(SOON) and not index.status().pending, "it was not indexed")
+        until(lambda: not index.status().pending and index.wait(SOON), "it was not indexed")
         own = (b"a [folder]/deep/", b"index.")
         others = [path for path in holding(tree.root, "") if not path.startswith(own)]
         assert index.status().files == len(others)
@@ -391,3 +391,16 @@ def test_beyond_the_limit_of_watches_everything_is_found_by_polling_until_it_is_
     assert "limit of watched folders is reached" in problems
     assert later == "at once: inotify watches 11 folders"
     assert later_hits == "12"
+
+
+def test_a_file_left_out_by_a_rule_stays_so_when_it_is_met_by_another_name(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    (root / "sub").mkdir(parents=True)
+    (root / "one.tmp").write_text("here t1x stands\n")
+    with watched(root, tmp_path / "index.db") as index:
+        os.link(root / "one.tmp", root / "sub" / "two.txt")
+        (root / ".ignore").write_text("*.tmp\n")
+        assert found(index, "t1x") == {b"sub/two.txt": [1]}
+        with (root / "sub" / "two.txt").open("a") as file:
+            file.write("here t1x stands\n")
+        assert found(index, "t1x") == {b"sub/two.txt": [1, 2]}

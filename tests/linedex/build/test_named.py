@@ -62,3 +62,26 @@ def test_it_is_forgotten_with_its_folders_when_it_is_gone(root: Path, tmp_path: 
         assert index._keeper.catalogue().folder_keys == [b""]
     with Index(root, sidecar, LIMITS) as index:
         assert (hits(index, "stands"), index.check()) == (500, ())
+
+
+@pytest.mark.parametrize("watched", [True, False])
+def test_it_is_an_ordinary_file_once_no_rule_leaves_it_out(root: Path, tmp_path: Path, *, watched: bool) -> None:
+    sidecar = tmp_path / "index.db"
+    with Index(root, sidecar, LIMITS) as index:
+        index.start()
+        assert index.wait(SOON)
+        assert (hits(index, "stands", NAMED), hits(index, "stands")) == (500, 0)
+        assert index.wait(SOON)
+        if watched:
+            (root / ".ignore").unlink()
+            assert hits(index, "stands") == 500
+            assert index.wait(SOON)
+            assert hits(index, "stands") == 500
+    if not watched:
+        (root / ".ignore").unlink()
+        with Index(root, sidecar, LIMITS) as index:
+            assert hits(index, "stands") == 500
+            assert index.build().files == 1
+    with Index(root, sidecar, LIMITS) as index:
+        answer = index.search(SearchRequest("stands", max_hits=1_000))
+        assert (answer.total_hits, answer.coverage.by_index, index.check()) == (500, 1, ())

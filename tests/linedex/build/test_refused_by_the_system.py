@@ -287,6 +287,27 @@ def test_a_sealed_blob_is_told_from_any_with_another_bit_or_key(blob: bytes, key
             unsealed(changed, asked)
 
 
+@pytest.mark.parametrize("large_file", [100, 1 << 20], ids=["of blocks", "of files"])
+@pytest.mark.parametrize("loss", ["DELETE FROM group_rows", "UPDATE group_rows SET bits = substr(bits, 1, 1)"])
+def test_signatures_that_are_missing_are_known_as_damage(tmp_path: Path, loss: str, large_file: int) -> None:
+    root, sidecar = tmp_path / "root", tmp_path / "index.db"
+    fill(root)
+    limits = replace(INLINE, large_file=large_file, group_columns=16)
+    with Index(root, sidecar, limits) as index:
+        index.build()
+    with apsw.Connection(str(sidecar)) as db:
+        db.execute(loss)
+        assert db.changes()
+    db.close()
+    with Index(root, sidecar, limits) as index:
+        assert found(index) == expected(root)
+        assert "the index is damaged" in problems(index)
+        index.build()
+    with Index(root, sidecar, limits) as index:
+        assert (index.check(), problems(index)) == ((), "")
+        assert found(index) == expected(root)
+
+
 # other processes, and what a process may have of the system
 
 WRITER = """

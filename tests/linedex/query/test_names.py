@@ -19,8 +19,9 @@ from linedex.model import (
     SymbolKind,
     TextFormat,
 )
+from linedex.query import names
 from linedex.query.names import find_symbol
-from linedex.store import files
+from linedex.store import files, name_runs
 from linedex.store.catalogue import Catalogue, path_key
 from linedex.store.database import Sidecar
 from linedex.store.symbol_pack import packed
@@ -172,6 +173,33 @@ def test_symbols_of_files_the_catalogue_does_not_have_are_not_answered(shop: Sho
 def test_the_page_is_cut_and_the_total_is_not(shop: Shop) -> None:
     answer = shop.find("total", max_hits=2)
     assert (len(answer.hits), answer.total) == (2, 7)
+
+
+def test_behind_a_page_of_the_very_name_few_others_are_counted_and_that_is_said(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with shop.sidecar.transaction() as db:
+        name_runs.write_waiting(db, 1)
+    whole = named(shop.find("total"))
+    monkeypatch.setattr(names, "_MORE_NAMES", 1)
+    for most in range(1, 8):
+        answer = shop.find("total", max_hits=most)
+        assert named(answer) == whole[:most]
+        # four are of the very name
+        assert ("very many names are like this" in answer.note) is (most <= 4)
+        assert answer.total == 7 or most <= 4
+
+
+def test_where_few_symbols_are_looked_at_the_page_is_full_nonetheless(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = named(shop.find("total"))
+    monkeypatch.setattr(names, "_ENOUGH_SYMBOLS", 1)
+    monkeypatch.setattr(names, "_NAMES_AT_ONCE", 1)
+    for most in range(1, 8):
+        answer = shop.find("total", max_hits=most)
+        assert named(answer) == whole[:most]
+        assert ("very many" in answer.note) is (answer.total < 7)
 
 
 def test_signatures_are_the_lines_as_they_are_now(shop: Shop) -> None:

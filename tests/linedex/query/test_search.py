@@ -3,6 +3,7 @@
 import os
 import re
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from linedex.answers import Coverage, OutputMode, SearchAnswer, SearchRequest
 from linedex.errors import BadCursor, BadPattern, NotFound
+from linedex.files.text_format import detect_bytes
 from linedex.index import Index
 from linedex.limits import Limits
 from linedex.model import RelPath
@@ -197,6 +199,48 @@ def test_a_match_whose_end_no_part_of_a_long_line_holds_leaves_the_line_undecide
         assert spans == [(lead + 1, lead + 31)] or (not spans and answer.coverage.verdict is Coverage.PARTIAL)
 
 
+PROSE = {
+    "cp932": "これは日本語の長い文章です。検索が正しく動くことを確かめます。表示とソースの能力も調べる。",
+    "gb18030": "我们今天学习中文编码问题，这个文件里的字符应该都能够正确地找到，程序才算是好的。",
+    "cp949": "한국어문서를검색하고편집합니다우리는오늘도열심히공부합니다글자가깨지면안됩니다",
+    "koi8-r": "приветмиркакделасегоднямыпроверяемпоискподлиннымстрокамвстаройкодировке",
+    "utf-8": "これは日本語の長い文章です。检索がпривет",
+    "utf-16-le": "これは日本語の長い文章です。检索がпривет",
+}
+
+
+@pytest.mark.parametrize("encoding", PROSE)
+@pytest.mark.parametrize("blank", ["", " "])
+def test_long_lines_are_divided_between_characters(tmp_path: Path, encoding: str, blank: str) -> None:
+    prose = PROSE[encoding]
+    lines = [
+        "".join(f"{prose}{'a' * (at % 3)}{blank * (at % 7 == 0)}" for at in range(shift, shift + 9)) + prose[:3] + "end"
+        for shift in range(8)
+    ]
+    write(tmp_path, {"a.txt": "".join(line + "\n" for line in lines).encode(encoding)})
+    assert detect_bytes((tmp_path / "root" / "a.txt").read_bytes()).encoding == encoding
+    limits = replace(TINY, window_bytes=128, window_overlap=48)
+    with Index(tmp_path / "root", tmp_path / "index.db", limits) as index:
+        index.build()
+        for wanted in ("end", prose[:3] + "end", prose[4:9]):
+            for brute in (True, False):
+                (found,) = index.search(SearchRequest(wanted, case_sensitive=True, brute=brute)).files
+                assert [(hit.line, hit.column) for hit in found.hits] == [
+                    (number, line.index(wanted) + 1) for number, line in enumerate(lines, 1)
+                ]
+
+
+@pytest.mark.parametrize("length", [20, 30, 500])
+def test_a_long_line_that_begins_with_invalid_bytes_is_shown_with_them(tmp_path: Path, length: int) -> None:
+    write(tmp_path, {"a.txt": b"\xbd\x80x" + "é".encode() * length + b"end\n"})
+    whole = "\ufffd\ufffdx" + "é" * length + "end"
+    with build(tmp_path) as index:
+        for request in (SearchRequest("x"), SearchRequest("NO", invert=True)):
+            (found,) = index.search(request).files
+            (hit,) = found.hits
+            assert (hit.text_column, hit.text) == (1, whole[: len(hit.text)])
+
+
 def test_inverted_long_lines_are_hits_when_nothing_in_them_matches(tmp_path: Path) -> None:
     write(tmp_path, {"a.txt": b"x" * 300 + b"\n" + b"y" * 150 + b"NO" + b"y" * 150 + b"\nshort\n"})
     with build(tmp_path) as index:
@@ -285,6 +329,21 @@ def test_globs_and_languages_narrow_the_files(tmp_path: Path) -> None:
         assert found(exclude=("src/",)) == [b"a.py", b"b.c"]
         assert found(language="py") == [b"a.py", b"src/c.py", b"src/deep/d.py"]
         assert found(scope=RelPath(b"src"), language="python") == [b"src/c.py", b"src/deep/d.py"]
+
+
+def test_globs_take_names_with_line_feeds_and_characters_of_several_bytes(tmp_path: Path) -> None:
+    write(tmp_path, dict.fromkeys(["a\nb.log", "é.log", "c.txt", "\n/d.txt"], b"needle\n"))
+    with build(tmp_path) as index:
+
+        def found(**options: object) -> set[str]:
+            hits = lines_of(index.search(SearchRequest("needle", **options)))
+            return {path.decode() for path, _ in hits}
+
+        assert found(exclude=("*.log",)) == {"c.txt", "\n/d.txt"}
+        assert found(include=("?.log",)) == {"é.log"}
+        assert found(include=("[é].log",)) == {"é.log"}
+        assert found(include=("a?b.log",)) == found(include=("[!b]*b.log",)) == {"a\nb.log"}
+        assert found(include=("?/d.txt",)) == {"\n/d.txt"}
 
 
 def test_binary_and_unreadable_files_are_counted_with_their_reason(tmp_path: Path) -> None:

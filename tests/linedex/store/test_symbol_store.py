@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linedex.content.symbols import StoredSymbol
-from linedex.model import FileId, LineNumber, SymbolKind
-from linedex.store import name_blocks, name_grams, name_runs, symbol_names, symbols
+from linedex.model import FileId, LineNumber, StoredSymbol, SymbolKind
+from linedex.store import name_blocks, name_grams, name_runs, symbols
 from linedex.store.name_blocks import SYMBOL, NamedSymbols, blocks_of, rows_in
 from linedex.store.name_grams import blocks_by_gram, grams_of, grams_of_humps, humps
 from linedex.store.schema import TABLES
-from linedex.store.symbol_names import containers_of, names_like, places_named
+from linedex.store.symbol_names import containers_of, names_equal, names_like, places_named
 from linedex.store.symbol_pack import NO_SYMBOLS, packed, unpacked
 from linedex.store.symbol_writer import SymbolWriter
 
@@ -63,10 +62,14 @@ def fresh() -> apsw.Connection:
 
 
 def looked_up(
-    db: apsw.Connection, wanted: str, words: tuple[str, ...] = (), kind: SymbolKind | None = None
+    db: apsw.Connection,
+    wanted: str,
+    words: tuple[str, ...] = (),
+    kind: SymbolKind | None = None,
+    most: int = 20_000,
 ) -> list[tuple[str, int, int, str]]:
     """Return (name, file, ordinal, container) of all symbols whose names may be meant."""
-    names = dict(names_like(db, wanted, words))
+    names = dict(names_like(db, wanted, words, most)[0])
     if not names:
         return []
     found = places_named(db, list(names), kind)
@@ -119,8 +122,15 @@ def test_names_lead_to_all_symbols_they_fit_in_whatever_runs(
         if kind in {None, one.kind}
     ]
     found = looked_up(db, wanted, words, kind)
-    must = [row for row in every if fits(row[0], wanted) or fits_humps(row[0], words)]
+    one_line = "\n" not in wanted  # no name has two
+    must = [row for row in every if one_line and (fits(row[0], wanted) or fits_humps(row[0], words))]
     assert set(must) <= set(found) <= set(every)
+    equal = names_equal(db, wanted)
+    very = places_named(db, equal, kind) if equal else None
+    pairs = set() if very is None else set(zip(very.files.tolist(), very.ordinals.tolist(), strict=True))
+    last = name_runs.last_set(db)
+    in_runs = {file for (file,) in db.execute("SELECT file FROM symbol_sets WHERE id <= ?", (last,))}
+    assert pairs == {row[1:3] for row in every if row[0] == wanted and row[1] in in_runs}
     assert len(set(found)) == len(found)
     initials = "".join(word[0] for word in words)
     assert all(
@@ -184,14 +194,15 @@ def test_runs_have_no_more_blocks_than_grams_can_tell_apart(
 
 
 def test_where_very_many_names_are_like_it_the_very_name_is_among_them(
-    db: apsw.Connection, monkeypatch: pytest.MonkeyPatch
+    db: apsw.Connection,
 ) -> None:
-    monkeypatch.setattr(symbol_names, "_CANDIDATES", 5)
     writer = SymbolWriter(db)
     for file, names in enumerate([[f"mask{at}" for at in range(20)], ["mask", "MASK", "Mask", "unmask"]], 1):
         writer.put([(FileId(file), packed(macros(names)), "")])
         name_runs.write_waiting(db, 1)
-    assert {"mask", "MASK", "Mask"} <= {row[0] for row in looked_up(db, "mask")}
+    assert {"mask", "MASK", "Mask"} <= {row[0] for row in looked_up(db, "mask", most=5)}
+    assert names_like(db, "mask", (), 5)[1] is False
+    assert names_like(db, "mask", (), 25)[1] is True
 
 
 def test_runs_of_a_size_are_merged_and_forget_what_is_gone(

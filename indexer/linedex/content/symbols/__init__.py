@@ -6,7 +6,6 @@ processes: see `linedex.build.outliner`.
 
 from __future__ import annotations
 
-from linedex.content.symbols.arrange import StoredSymbol
 from linedex.content.symbols.capture import self_test
 from linedex.content.symbols.extra import LanguageOffer, add, offers, register_folder
 from linedex.content.symbols.extraction import Extraction, StoredExtraction, extract, extract_stored
@@ -16,7 +15,6 @@ __all__ = [
     "Extraction",
     "LanguageOffer",
     "StoredExtraction",
-    "StoredSymbol",
     "add",
     "extract",
     "extract_stored",

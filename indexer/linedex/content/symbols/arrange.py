@@ -10,14 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from linedex.content.symbols.capture import Found, Row
 from linedex.content.symbols.grammars import LanguageSpec
 from linedex.content.symbols.kinds import BODIES, DATA, TYPES, UNSTORED
 from linedex.content.symbols.signature import one_line
 from linedex.content.symbols.text_lines import ColumnCounter, TextLines
-from linedex.model import ByteOffset, Column, LineNumber, Symbol, SymbolKind
+from linedex.model import ByteOffset, Column, LineNumber, StoredSymbol, Symbol, SymbolKind
 
 _SIGNATURE_SOURCE = 2_000
 """Bytes read for a signature."""
@@ -28,19 +27,6 @@ _TAGS = re.compile(r"<[^<>]*>")
 _ANNOTATION = (b"@", b"[", b"#[")
 _LINE_END = (b"\n", b"")
 _NOT_NAMES = frozenset({"if", "for", "while", "switch", "return", "void", "int", "else", "do", "sizeof"})
-
-
-class StoredSymbol(NamedTuple):
-    """What the index keeps of a symbol: a `Symbol` without what is read from the file when it is shown."""
-
-    name: str
-    kind: SymbolKind
-    container: str
-    parent: int
-    start_line: int
-    end_line: int
-    line: int
-    column: int
 
 
 @dataclass(slots=True)

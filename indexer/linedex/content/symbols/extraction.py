@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import tree_sitter as ts
 
 from linedex.content.symbols.arrange import (
-    StoredSymbol,
     arrange,
     as_stored,
     as_symbols,
@@ -35,7 +34,7 @@ from linedex.content.symbols.line_scan import SCANS, define_rows, scan, scan_def
 from linedex.content.symbols.text_lines import TextLines
 from linedex.errors import LinedexError
 from linedex.limits import Limits
-from linedex.model import SkipReason, Symbol
+from linedex.model import SkipReason, StoredSymbol, Symbol
 
 _MINIFIABLE = frozenset({"javascript", "typescript", "tsx", "css"})
 

@@ -1,0 +1,429 @@
+"""Random questions to an index, each with the answer that reading the model's bytes gives.
+
+Texts are split and searched with Python's own `str` and `re`. Of linedex only the recognition of encodings is believed,
+which has tests of its own; bytes that are not of the encoding recognised are asked of nobody.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import endure_journals
+from endure_answers import (
+    LONE,
+    LONGEST_READ,
+    REFUSED,
+    Held,
+    Question,
+    Text,
+    compared,
+    hits_of,
+    mark_of,
+    read_on_all,
+    searched,
+    shown_lines,
+    text_of,
+)
+from endure_world import WORDS, Node, World, is_hidden
+
+from linedex.answers import OutputMode, SearchRequest, SymbolRequest
+from linedex.files.text_format import detect_bytes
+from linedex.index import Index
+from linedex.model import RelPath
+
+_NO_WORD = r"[\w\u0300-\u036f\udc80-\udcff]"
+
+
+@dataclass(slots=True)
+class Oracle:
+    """Draws questions about a world.
+
+    Attributes:
+        world: the world.
+        draw: decides.
+        held: the cursors of clients that read on.
+    """
+
+    world: World
+    draw: random.Random
+    held: list[Held] = field(default_factory=list)
+    _texts: dict[int, tuple[bytes, Node, Text]] = field(default_factory=dict)
+    _listed: tuple[int, list[tuple[bytes, bool]]] = (-1, [])
+
+    def text(self, node: Node) -> Text:
+        """Return the text of a file, remembered for as long as its bytes are the same object."""
+        known = self._texts.get(id(node))
+        if known is None or known[0] is not node.content or known[1] is not node:
+            known = self._texts[id(node)] = (node.content, node, text_of(node.content))
+        if len(self._texts) > 400:
+            living = {id(one) for one in self.world.files.values()}
+            self._texts = {key: value for key, value in self._texts.items() if key in living}
+        return known[2]
+
+    def in_scope(self, scope: bytes, *, hidden: bool, ignored: bool) -> Iterator[bytes]:
+        """Yield the files that a question about a scope is about, in path order."""
+        world = self.world
+        if scope in world.files:
+            yield scope
+            return
+        below = scope + b"/" if scope else b""
+        for path, left_out in self.listed():
+            if (ignored or not left_out) and path.startswith(below) and (hidden or not is_hidden(path, below)):
+                yield path
+
+    def listed(self) -> list[tuple[bytes, bool]]:
+        """Return the files in path order, each with whether rules leave it out."""
+        world = self.world
+        if self._listed[0] != world.version:
+            found = [(path, world.ignored(path)) for path in sorted(world.files, key=lambda one: one.split(b"/"))]
+            self._listed = world.version, found
+        return self._listed[1]
+
+    def scope(self) -> bytes:
+        """Return a file or folder to ask about."""
+        world, kind = self.world, self.draw.random()
+        if kind < 0.5:
+            return b""
+        if kind < 0.75:
+            found = [
+                folder for folder in sorted(world.folders) if not folder or not world.ignored(folder, is_folder=True)
+            ]
+            return self.draw.choice(found)
+        return self.draw.choice(sorted(world.files)) if world.files else b""
+
+    def some_text(self) -> tuple[bytes, Text] | None:
+        """Return a file that has lines."""
+        found = [path for path in sorted(self.world.files) if self.text(self.world.files[path]).lines]
+        if not found:
+            return None
+        path = self.draw.choice(found)
+        return path, self.text(self.world.files[path])
+
+    # questions
+
+    def question(self) -> Question | None:
+        """Draw a question; None where there is nothing to ask it about."""
+        kinds: dict[Callable[[], Question | None], int] = {
+            self.search: 60,
+            self.read: 16,
+            self.tail: 5,
+            self.count_lines: 4,
+            self.find_files: 7,
+            self.read_on: 6,
+            self.symbol: 2,
+            partial(endure_journals.searched, self.world, self.draw): 6,
+            partial(endure_journals.counted, self.world, self.draw): 2,
+            self.listing: 4,
+            self.outline: 1,
+        }
+        return self.draw.choices(list(kinds), list(kinds.values()))[0]()
+
+    def literal(self) -> str:
+        """Return a literal that stands somewhere, or did, or never."""
+        draw, kind = self.draw, self.draw.random()
+        tokens = self.world.tokens
+        if kind < 0.6 and tokens:
+            return draw.choice(tokens[-60:] if draw.random() < 0.8 else tokens)
+        if kind < 0.68:
+            return draw.choice(WORDS).strip() or "foo"
+        found = self.some_text()
+        if found is None or kind > 0.97:
+            return draw.choice(("nowhere at all", "t0", "zzzz", "x\u0301"))
+        line = draw.choice(found[1].lines or [""])
+        start = draw.randrange(len(line)) if line else 0
+        part = line[start : start + draw.choice((1, 3, 4, 5, 9, 9, 16, 30, 200))]
+        # blanks at the ends are the caller's, an invalid byte or a CR cannot be asked for
+        return part if part and not LONE.search(part) and not set("\r\0") & set(part) else "foo"
+
+    def search(self) -> Question:
+        """Search a scope."""
+        draw = self.draw
+        scope = self.scope()
+        request = SearchRequest(
+            "",
+            RelPath(scope),
+            case_sensitive=draw.random() < 0.6,
+            include_hidden=draw.random() < 0.5,
+            include_ignored=draw.random() < 0.1,
+            mode=draw.choice(
+                (OutputMode.MATCHES, OutputMode.MATCHES, OutputMode.MATCHES, OutputMode.COUNT, OutputMode.FILES)
+            ),
+            max_hits=draw.choice((2, 25, *[100_000] * 6)),
+            brute=draw.random() < 0.05,
+        )
+        values: dict[str, Any] = {}
+        if draw.random() < 0.3:
+            pattern, ours, must = self._regex()
+            values |= {"pattern": pattern, "regex": True}
+        else:
+            literal = self.literal()
+            kind = draw.random()
+            ours, must = re.escape(literal), literal
+            if kind < 0.15 and re.fullmatch(r"\w.*\w|\w", literal):
+                ours = f"(?<!{_NO_WORD}){ours}(?!{_NO_WORD})"
+                values["word"] = True
+            elif kind < 0.2:
+                ours = rf"\A{ours}\Z"
+                values["whole_line"] = True
+            values["pattern"] = literal
+        if draw.random() < 0.1:
+            values["include"] = (f"*{draw.choice(('.txt', '.log', '.dat'))}",)
+        if draw.random() < 0.05:
+            values["exclude"] = ("*.log",)
+        if draw.random() < 0.2 and request.mode is OutputMode.MATCHES and scope in self.world.files:
+            values["invert"] = True
+        request = replace(request, **values)
+        compiled = re.compile(ours, 0 if request.case_sensitive else re.IGNORECASE)
+        wanted, unclear = self._found(request, compiled, must)
+        if request.mode is not OutputMode.COUNT:
+            # some pages, not hundreds
+            least = sum(len(hits) if isinstance(hits, list) else 1 for hits in wanted.values()) // 3
+            request = replace(request, max_hits=max(request.max_hits, least))
+        return Question(
+            f"search {request.mode.value}" + (" regex" if request.regex else ""),
+            repr(request),
+            lambda index: searched(index, request, unclear),
+            wanted,
+        )
+
+    def _regex(self) -> tuple[str, str, str]:
+        r"""Return a pattern, what it is to Python, and a literal that stands in each of its matches.
+
+        No part of either matches an invalid byte.
+        """
+        draw = self.draw
+        literal = self.literal()
+        one = _escaped(literal)
+        other = self.literal()
+        plain = r"[^\n\udc80-\udcff]"
+        return draw.choice(
+            (
+                (one, re.escape(literal), literal),
+                (rf"^{one}", rf"\A{re.escape(literal)}", literal),
+                (rf"{one}$", rf"{re.escape(literal)}\Z", literal),
+                (rf"{one}|{_escaped(other)}", rf"{re.escape(literal)}|{re.escape(other)}", ""),
+                (rf"{one}.{{0,9}}[a-z]", rf"{re.escape(literal)}{plain}{{0,9}}[a-z]", literal),
+                (r"t\d{1,3}[a-z]x", r"t\d{1,3}[a-z]x", "t"),
+                (rf"({one})+ *[A-Z]", rf"({re.escape(literal)})+ *[A-Z]", literal),
+                (r"\d{4}-03-0[1-5] .*ERROR", rf"\d{{4}}-03-0[1-5] {plain}*ERROR", "error"),
+                (r"(?:foo|bar) (?:error|WARN)", r"(?:foo|bar) (?:error|WARN)", ""),
+                (rf"[tT]{one[:0]}\d+.x", rf"[tT]\d+{plain}x", "t"),
+                (r"^$", r"\A\Z", ""),
+            )
+        )
+
+    def _found(
+        self, request: SearchRequest, compiled: re.Pattern[str], must: str
+    ) -> tuple[dict[bytes, object], set[bytes]]:
+        """Return what a search must find, as `searched` gives it, and the files of which nothing is certain."""
+        found: dict[bytes, list[tuple[int, int, int, str]]] = {}
+        unclear: set[bytes] = set()
+        needle = must.casefold()
+        named = request.scope in self.world.files
+        for path in self.in_scope(request.scope, hidden=request.include_hidden, ignored=request.include_ignored):
+            name = path.rpartition(b"/")[2]
+            if not named and request.include and not name.endswith(request.include[0][1:].encode()):
+                continue
+            if not named and request.exclude and name.endswith(b".log"):
+                continue
+            text = self.text(self.world.files[path])
+            if not text.clear:
+                unclear.add(path)
+            if not text.lines or (needle not in text.folded and not request.invert):
+                continue
+            hits = list(hits_of(text.lines, compiled, invert=request.invert))
+            if hits:
+                found[path] = hits
+        if request.mode is OutputMode.FILES:
+            return dict.fromkeys(found), unclear
+        if request.mode is OutputMode.COUNT:
+            numbers = {path: len(hits) for path, hits in found.items()}
+            first = list(numbers)[: request.max_hits]
+            told: dict[bytes, object] = {path: numbers[path] for path in first}
+            if not unclear:
+                told |= {b"/lines": sum(numbers.values()), b"/files": len(numbers)}
+            return told, unclear
+        return dict(found), unclear
+
+    def read(self) -> Question | None:
+        """Read lines of a file."""
+        world = self.world
+        if not world.files:
+            return None
+        path = self.draw.choice(sorted(world.files))
+        text, content = self.text(world.files[path]), world.files[path].content
+        total = len(text.lines or ())
+        first = self.draw.randint(1, total + 1) if self.draw.random() < 0.95 else total + 5
+        count = self.draw.choice((1, 3, 40, 1000))
+        wanted: object = REFUSED
+        if text.lines is not None and (first <= total or (first == 1 and not total)):
+            wanted = first, shown_lines(text.lines[first - 1 : first - 1 + count]), total, mark_of(content)
+        return Question(
+            "read",
+            f"{path!r} {first} {count}",
+            lambda index: compared(lambda: index.read(RelPath(path), first, count), text, first, count),
+            wanted if text.clear else None,
+        )
+
+    def tail(self) -> Question | None:
+        """Read the last lines, sometimes to go on from there later."""
+        found = self.some_text()
+        if found is None:
+            return None
+        path, text = found
+        node = self.world.files[path]
+        content, count = node.content, self.draw.choice((1, 2, 10))
+        lines = text.lines or []
+        keep = self.draw.random() < 0.6 and len(self.held) < 12
+        held = Held(path, node, node.began, content)
+        if keep:
+            self.held.append(held)
+
+        def ask(index: Index) -> object:
+            answer = index.tail(RelPath(path), count)
+            held.cursor = answer.later
+            return list(answer.lines), answer.total_lines if answer.counted else len(lines), answer.hash
+
+        wanted = lines[-count:]
+        while sum(len(line[:LONGEST_READ]) + 1 for line in wanted) > 20_000 and len(wanted) > 1:
+            wanted = wanted[1:]
+        return Question(
+            "tail",
+            f"{path!r} {count}",
+            ask,
+            (shown_lines(wanted), len(lines), mark_of(content)) if text.clear else None,
+        )
+
+    def count_lines(self) -> Question | None:
+        """Count the lines of a file."""
+        found = self.some_text()
+        if found is None:
+            return None
+        path, text = found
+        return Question(
+            "count lines",
+            repr(path),
+            lambda index: index.count_lines(RelPath(path)),
+            len(text.lines or ()) if text.clear else None,
+        )
+
+    def find_files(self) -> Question | None:
+        """Find files by a part of their path."""
+        world, draw = self.world, self.draw
+        scope = b"" if draw.random() < 0.6 else self.scope()
+        if scope in world.files:
+            scope = scope.rpartition(b"/")[0]
+            if scope and world.ignored(scope, is_folder=True):
+                scope = b""
+        hidden, ignored = draw.random() < 0.5, draw.random() < 0.1
+        name = draw.choice(
+            ("qa", "zed", "mix", "ub", "one", "two", "app", "notes", ".txt", ".log", "long", "漢", "%41")
+        )
+        prefix = len(scope) + 1 if scope else 0
+        wanted = {
+            path
+            for path in self.in_scope(scope, hidden=hidden, ignored=ignored)
+            if name in path[prefix:].decode("utf-8", "replace").casefold()
+        }
+        if not wanted:
+            return None
+
+        def ask(index: Index) -> object:
+            answer = index.find_files(name, RelPath(scope), 10**6, include_hidden=hidden, include_ignored=ignored)
+            assert answer.total == len(answer.paths)
+            return {bytes(path) for path in answer.paths}
+
+        return Question("find files", f"{name!r} below {scope!r} hidden={hidden} ignored={ignored}", ask, wanted)
+
+    def read_on(self) -> Question | None:
+        """Ask what is new since a cursor, where all that happened to its file was appending or one renaming."""
+        if not self.held:
+            return None
+        held = self.held.pop(self.draw.randrange(len(self.held)))
+        if not held.cursor:
+            return None  # it is asked for in this very round
+        node = self.world.files.get(held.path)
+        grown = node is held.node and node.began == held.began and node.content.startswith(held.content)
+        wanted = None
+        if grown and node is not None and (text := self.text(node)).clear and text.lines is not None:
+            before = text_of(held.content).lines or []
+            same_format = detect_bytes(held.content).encoding == detect_bytes(node.content).encoding
+            if same_format and held.content and text.lines[: len(before) - 1] == before[:-1]:
+                unended = not held.content.endswith((b"\n", b"\r", b"\n\0"))
+                done = len(before) - (1 if unended and node.content != held.content else 0)
+                wanted = shown_lines(text.lines[done:])
+        return Question("read on", repr(held.path), lambda index: read_on_all(index, held), wanted)
+
+    def symbol(self) -> Question | None:
+        """Find a function by its name."""
+        functions = self.world.functions
+        if not functions:
+            return None
+        name = f"fn_{self.draw.randint(max(1, functions - 30), functions)}"
+        marked = f"def {name}(".encode()
+        shown = {path for path in self.world.files if not self.world.ignored(path) and not is_hidden(path)}
+        wanted = {path for path in shown if marked in self.world.files[path].content and path.endswith(b".py")}
+
+        def ask(index: Index) -> object:
+            answer = index.find_symbol(SymbolRequest(name))
+            if answer.pending:
+                return None
+            return {bytes(hit.path) for hit in answer.hits if hit.symbol.name == name} & shown
+
+        return Question("symbol", name, ask, wanted)
+
+    def listing(self) -> Question:
+        """List a folder."""
+        world = self.world
+        folder = self.draw.choice(sorted(world.folders))
+        hidden, ignored = self.draw.random() < 0.5, self.draw.random() < 0.3
+        below = folder + b"/" if folder else b""
+        wanted: dict[bytes, object] = {}
+        # who names a folder that is left out means what is in it
+        named = world.ignored(folder, is_folder=True) if folder else False
+        for path in (*world.files, *world.folders, *world.others):
+            name = path[len(below) :]
+            if not path or not path.startswith(below) or b"/" in name or (name.startswith(b".") and not hidden):
+                continue
+            left_out = world.ignored(path, is_folder=path in world.folders)
+            if ignored or named or not left_out:
+                size = len(world.files[path].content) if path in world.files else -1
+                wanted[path] = path in world.folders, size, path in world.others, left_out
+
+        def ask(index: Index) -> object:
+            answer = index.listing(RelPath(folder), 1, 10_000, include_hidden=hidden, include_ignored=ignored)
+            return {
+                bytes(one.path): (
+                    one.is_folder,
+                    one.size if not one.is_folder and not one.special else -1,
+                    bool(one.special),
+                    one.ignored,
+                )
+                for one in answer.entries
+            }
+
+        return Question("listing", f"{folder!r} hidden={hidden} ignored={ignored}", ask, wanted)
+
+    def outline(self) -> Question | None:
+        """Ask for the functions of a file of code."""
+        found = [path for path in sorted(self.world.files) if path.endswith(b".py")]
+        if not found:
+            return None
+        path = self.draw.choice(found)
+        lines = self.world.files[path].content.decode().split("\n")
+        wanted = [(line[4:].split("(")[0], at) for at, line in enumerate(lines, 1) if line.startswith("def ")]
+
+        def ask(index: Index) -> object:
+            return [(one.name, one.line) for one in index.outline(RelPath(path)).symbols]
+
+        return Question("outline", repr(path), ask, wanted)
+
+
+def _escaped(literal: str) -> str:
+    """Return a literal as a pattern of RE2's syntax."""
+    return "".join(one if one.isalnum() or ord(one) > 127 else f"\\x{{{ord(one):x}}}" for one in literal)
