@@ -15,6 +15,7 @@ from typing import Any
 from linedex.answers import IndexStatus, Phase, PhaseProgress
 from linedex.errors import IndexBusy
 from linedex.store.lock import SidecarLock
+from linedex_server.config import variables
 from linedex_server.rendezvous.errors import NoDaemon
 from linedex_server.rendezvous.hello import INDEX, STATUS, STOP, Hello
 from linedex_server.rendezvous.reach import Link, reach
@@ -124,7 +125,7 @@ def status_of(told: dict[str, Any]) -> IndexStatus:
 
 
 def _asked(state_dir: Path, purpose: str, arguments: dict[str, Any] | None = None) -> Link | None:
-    hello = Hello.here(purpose, arguments or {})
+    hello = Hello.here(purpose, arguments or {}, variables())
     return reach(state_dir, hello, starting=False, seconds=_ANSWER_SECONDS)
 
 

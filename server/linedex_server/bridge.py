@@ -22,6 +22,7 @@ from types import FrameType
 from typing import Any, BinaryIO, NoReturn
 
 from linedex.errors import LinedexError
+from linedex_server.config import variables
 from linedex_server.rendezvous.errors import NoDaemon
 from linedex_server.rendezvous.hello import LINE_BYTES, MCP, STATUS, Hello
 from linedex_server.rendezvous.reach import Link, reach, silent
@@ -285,7 +286,7 @@ class Bridge:
         welcome, seconds = self._link.welcome, min(PROBE_SECONDS, self._patience)
         try:
             # another connection: a long answer on ours is no reason
-            probe = reach(self._state_dir, Hello.here(STATUS, {}), starting=False, seconds=seconds)
+            probe = reach(self._state_dir, Hello.here(STATUS, {}, variables()), starting=False, seconds=seconds)
         except NoDaemon:
             refusal = silent(welcome.pid, self._patience)
         except LinedexError:
@@ -326,7 +327,7 @@ def serve(state_dir: Path, hello_arguments: Message) -> NoReturn:
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave)
-    bridge = Bridge(state_dir, Hello.here(MCP, hello_arguments), sys.stdout.buffer)
+    bridge = Bridge(state_dir, Hello.here(MCP, hello_arguments, variables()), sys.stdout.buffer)
     down = threading.Thread(target=_down, args=(bridge,), daemon=True)
     down.start()
     threading.Thread(target=bridge.watch, daemon=True).start()

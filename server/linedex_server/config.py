@@ -25,10 +25,13 @@ if TYPE_CHECKING:
 
 PREFIX = "LINEDEX_"
 CONFIG_VARIABLE = "LINEDEX_CONFIG"
+CONFIG_FOLDER_VARIABLE = "XDG_CONFIG_HOME"
 LIFTED = "*"
 """The word among the allowed roots that lifts the restriction."""
 
 _FILE_BYTES = 1 << 20
+_OF_A_DAEMON = ("history_bytes", "history_steps", "idle_seconds")
+"""Settings that a daemon has for all its sessions, from whoever started it."""
 
 OUTPUTS = ("text", "json")
 TOOL_GROUPS = ("default", "read", "largefile", "file-mcp", "all")
@@ -278,13 +281,37 @@ def described() -> tuple[tuple[str, str, str], ...]:
     return tuple((one.name, PREFIX + one.name.upper(), str(one.metadata["about"])) for one in fields(Settings))
 
 
+def variables() -> dict[str, str]:
+    """Return the variables of this process that decide its settings, so that they mean the same in another process.
+
+    `XDG_CONFIG_HOME` is always among them: where it is not set, it names the folder that is meant without it. Of a
+    process that does not have it another one's home folder, or its variable of that name, would be taken.
+    """
+    kept = {name: text for name, text in os.environ.items() if name.startswith(PREFIX)}
+    kept[CONFIG_FOLDER_VARIABLE] = os.environ.get(CONFIG_FOLDER_VARIABLE) or str(
+        platformdirs.user_config_path("linedex", appauthor=False).parent
+    )
+    if kept.get(CONFIG_VARIABLE):
+        kept[CONFIG_VARIABLE] = os.path.abspath(os.path.expanduser(kept[CONFIG_VARIABLE]))
+    return kept
+
+
+def differing(own: Settings, other: Settings) -> tuple[str, ...]:
+    """Return the settings of a whole daemon in which `other` differs from its own, in words."""
+    return tuple(
+        f"{name} is {getattr(own, name):,}, not {getattr(other, name):,}"
+        for name in _OF_A_DAEMON
+        if getattr(own, name) != getattr(other, name)
+    )
+
+
 def _file(environ: Mapping[str, str]) -> tuple[Path, dict[str, object]]:
     """The configuration file and what it holds; only a file that was named must be there."""
     named = environ.get(CONFIG_VARIABLE, "")
     if named:
         path = Path(os.path.expanduser(named))
-    elif environ.get("XDG_CONFIG_HOME"):
-        path = Path(environ["XDG_CONFIG_HOME"], "linedex", "config.toml")
+    elif environ.get(CONFIG_FOLDER_VARIABLE):
+        path = Path(environ[CONFIG_FOLDER_VARIABLE], "linedex", "config.toml")
     else:
         path = platformdirs.user_config_path("linedex", appauthor=False) / "config.toml"
     try:

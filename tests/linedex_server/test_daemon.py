@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from linedex_server import VERSION
+from linedex_server.config import variables
 from linedex_server.rendezvous.address import Address, connect, published
 from linedex_server.rendezvous.election import elect
 from linedex_server.rendezvous.errors import NoDaemon
@@ -65,6 +66,47 @@ def test_the_settings_of_one_client_decide_nothing_for_another(house: House) -> 
     assert second.call("search_directory", absolute_dir_path=".", pattern="needle").startswith("a.txt")
     offered = [[tool["name"] for tool in client.ask("tools/list")["tools"]] for client in (first, second)]
     assert offered == [list(GROUPS["largefile"]), list(GROUPS["default"])]
+
+
+def test_a_client_without_a_folder_of_settings_has_its_own_and_not_that_of_who_started_the_daemon(
+    house: House,
+) -> None:
+    root = house.root("tree", a="needle\n")
+    for place, output in ((house.folder / "config", "json"), (house.folder / "home" / ".config", "text")):
+        (place / "linedex").mkdir(parents=True)
+        (place / "linedex" / "config.toml").write_text(f'output = "{output}"\n', encoding="utf-8")
+    first = house.client(root)
+    first.begin()
+    assert first.call("search_directory", absolute_dir_path=".", pattern="needle").startswith("{")
+    second = house.client(root, XDG_CONFIG_HOME="", HOME=str(house.folder / "home"))
+    second.begin()
+    assert second.call("search_directory", absolute_dir_path=".", pattern="needle").startswith("a.txt")
+    assert len(house.daemon().clients) == 2
+
+
+def test_a_file_of_settings_that_is_named_from_a_folder_is_that_of_the_client(house: House) -> None:
+    root = house.root("tree", a="needle\n")
+    (house.folder / "own.toml").write_text('output = "json"\n', encoding="utf-8")
+    first = house.client(root)
+    first.begin()
+    second = house.client(root, LINEDEX_CONFIG="own.toml")
+    second.begin()
+    assert second.call("search_directory", absolute_dir_path=".", pattern="needle").startswith("{")
+
+
+def test_a_client_whose_settings_a_running_daemon_does_not_have_is_told_which(house: House) -> None:
+    root = house.root("tree", a="needle\n")
+    first = house.client(root, LINEDEX_HISTORY_STEPS="500")
+    first.begin()
+    second = house.client(root, LINEDEX_HISTORY_STEPS="70")
+    second.begin()
+    same = house.client(root, LINEDEX_HISTORY_STEPS="500")
+    same.begin()
+    for client in (first, second, same):
+        client.kill()
+    assert b"history_steps is 500, not 70" in second.errors
+    assert b"linedex stop" in second.errors
+    assert b"other settings" not in first.errors + same.errors
 
 
 def test_a_client_with_a_setting_that_cannot_be_used_is_told_and_the_others_are_served(house: House) -> None:
@@ -292,7 +334,7 @@ def test_what_a_dead_daemon_left_is_cleared_by_the_next(tmp_path: Path, monkeypa
 def test_a_hello_and_a_welcome_come_over_the_wire_as_they_were(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LINEDEX_TOOLS", "read")
-    hello = Hello.here(MCP, {"allowed_roots": ("sub", "*", "/b\udcff"), "output": None})
+    hello = Hello.here(MCP, {"allowed_roots": ("sub", "*", "/b\udcff"), "output": None}, variables())
     assert Hello.of(hello.line()) == hello
     assert hello.arguments == {"allowed_roots": [str(tmp_path / "sub"), "*", "/b\udcff"]}
     assert hello.environ["LINEDEX_TOOLS"] == "read"

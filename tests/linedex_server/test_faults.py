@@ -18,6 +18,7 @@ import pytest
 from tests.linedex.build.plain_search import mounted, use_up
 
 from linedex_server.bridge import Bridge
+from linedex_server.config import variables
 from linedex_server.rendezvous.errors import NoDaemon
 from linedex_server.rendezvous.hello import MCP, STATUS, Hello
 from linedex_server.rendezvous.reach import reach
@@ -43,7 +44,7 @@ class Talk:
 
     def __init__(self, house: House, root: Path) -> None:
         self.answers = Answers()
-        hello = Hello.here(MCP, {"allowed_roots": (str(root),), "tools": "all"})
+        hello = Hello.here(MCP, {"allowed_roots": (str(root),), "tools": "all"}, variables())
         self.lines: Queue[bytes | None] = Queue()
         self.bridge = Bridge(house.state, hello, self.answers, patience=1.0)  # type: ignore[arg-type]
         for work in (self.bridge.downward, self.bridge.watch, lambda: self.bridge.upward(iter(self.lines.get, None))):
@@ -106,7 +107,7 @@ def test_who_comes_to_a_daemon_that_was_stopped_is_told_in_bounded_time(house: H
     try:
         for starting in (True, False):
             with pytest.raises(NoDaemon, match=rf"process {daemon.pid}\) has not answered for \d+ s") as refused:
-                reach(house.state, Hello.here(STATUS, {}), starting=starting, seconds=0.5)
+                reach(house.state, Hello.here(STATUS, {}, variables()), starting=starting, seconds=0.5)
             assert f"`kill -9 {daemon.pid}` ends it" in refused.value.hint
         found = house.run("search", "needle", str(house.folder / "root"))
         assert (found.returncode, "needle" in found.stdout) == (0, True)

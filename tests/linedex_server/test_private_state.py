@@ -15,7 +15,7 @@ import pytest
 
 from linedex.errors import Unreadable
 from linedex_server.asking import daemon_status
-from linedex_server.config import Settings
+from linedex_server.config import Settings, variables
 from linedex_server.http_token import http_token
 from linedex_server.rendezvous.address import Address
 from linedex_server.rendezvous.election import elect
@@ -39,7 +39,7 @@ def _workspace(state: Path) -> None:
 DOORS: list[Callable[[Path], object]] = [
     elect,
     lambda state: start(state, Launcher.own()),
-    lambda state: reach(state, Hello.here(MCP, {}), starting=False),
+    lambda state: reach(state, Hello.here(MCP, {}, variables()), starting=False),
     daemon_status,
     http_token,
     _workspace,
@@ -122,7 +122,7 @@ def test_a_socket_of_another_user_is_not_spoken_to(tmp_path: Path) -> None:
         assert other.stdout is not None
         assert other.stdout.readline() == "ready\n"
         publish(state, Address(str(place / "s")))
-        assert reach(state, Hello.here(MCP, {}), starting=False, seconds=5) is None
+        assert reach(state, Hello.here(MCP, {}, variables()), starting=False, seconds=5) is None
         assert other.stdout.read() == "b''"
 
 

@@ -32,6 +32,7 @@ ReadHead: TypeAlias = Callable[[RelPath, LineNumber], str]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 _MOST_SYMBOLS: Final = 50_000
+_LONGEST_NAME: Final = 1_000
 _ENOUGH_SYMBOLS: Final = 5_000
 """Symbols that are counted behind a full page."""
 _MOST_NAMES: Final = 2_000
@@ -83,8 +84,13 @@ def find_symbol(
         read_head: gives up to `HEAD_LINES` lines of a file from a line on; the signatures of the hits are made of them.
 
     Raises:
-        BadArgument: the name is empty, or the language is not known.
+        BadArgument: the name is empty or too long, or the language is not known.
     """
+    if len(request.name) > _LONGEST_NAME:
+        raise BadArgument(
+            f"`name` has {len(request.name):,} characters; at most {_LONGEST_NAME:,} are taken.",
+            "Give a symbol's name or a part of it.",
+        )
     if not request.name.strip():
         raise BadArgument("`name` is empty.", "Give a symbol's name, its start, a part of it or its humps.")
     asked = _files_asked(catalogue, request)

@@ -17,7 +17,11 @@ from rapidfuzz import fuzz, process
 
 _LONGEST_LINE = 64 << 10
 _SLICE = 256 << 10
-"""Bytes compared in one call, which holds the interpreter lock."""
+"""Bytes compared in one call, which holds the interpreter lock ..."""
+_SHORT_PATTERN = 100
+"""... with a pattern up to this length; a longer one takes time by the square of its length and more."""
+LONGEST_PATTERN = 2_000
+"""Code points; a longer pattern has no near lines. One of this length takes 0.1 s a line, one of 10,000 takes 11 s."""
 
 
 class NearMatch(NamedTuple):
@@ -35,16 +39,20 @@ def near(text: bytes, pattern: str, threshold: float, *, seconds: float = 3.0) -
 
     Args:
         text: UTF-8 bytes, lines ended by LF.
-        pattern: a literal; of one with several lines, the first that is not blank.
+        pattern: a literal; of one with several lines, the first that is not blank. One over `LONGEST_PATTERN` is like
+            no line.
         threshold: least similarity, over 0 and up to 1.
         seconds: time after which it ends with what it has; time the caller takes between two lines is not counted.
     """
     wanted = next((line for line in pattern.splitlines() if line.strip()), "").casefold()
+    if len(wanted) > LONGEST_PATTERN:
+        return
     cutoff = threshold * 100
+    slice_bytes = int(_SLICE * min(1.0, (_SHORT_PATTERN / max(len(wanted), 1)) ** 2))
     start, spent = 0, 0.0
     while wanted and start < len(text) and spent < seconds:
         before = perf_counter()
-        end = text.find(b"\n", start + _SLICE) + 1 or len(text)
+        end = text.find(b"\n", start + slice_bytes) + 1 or len(text)
         lines = text[start:end].split(b"\n")
         scores = _scores(lines, wanted, cutoff)
         found: list[NearMatch] = []

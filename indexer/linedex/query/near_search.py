@@ -13,7 +13,7 @@ from linedex.limits import Limits
 from linedex.model import LineNumber
 from linedex.query import excerpt
 from linedex.query.log_range import selection_of
-from linedex.query.near import near
+from linedex.query.near import LONGEST_PATTERN, near
 from linedex.query.pieces import Piece, Pieces
 from linedex.query.progress import Progress
 from linedex.query.scope import scope_of
@@ -46,6 +46,9 @@ def near_search(
     """
     if request.mode is not OutputMode.MATCHES:
         return exact
+    if len(request.pattern) > LONGEST_PATTERN:
+        note = f"near lines are looked for with patterns of up to {LONGEST_PATTERN:,} characters"
+        return replace(exact, coverage=replace(exact.coverage, notes=(*exact.coverage.notes, note)))
     deadline = time.monotonic() + limits.near_seconds
     # everything is read: what is merely like the pattern need not hold any of its grams
     scope = scope_of(look, request)

@@ -23,7 +23,7 @@ from linedex.errors import BadArgument
 from linedex.later import later
 from linedex.model import RelPath
 from linedex.query.code_points import quiet_options
-from linedex.query.globs import glob_pattern
+from linedex.query.globs import LONGEST_GLOB, glob_pattern, unreadable
 from linedex.store.catalogue import key_path, path_key
 
 if TYPE_CHECKING:
@@ -57,8 +57,12 @@ def find_files(
         include_hidden: also files with a component below `scope` that starts with a dot.
 
     Raises:
-        BadArgument: `name` is empty, or a glob that cannot be read.
+        BadArgument: `name` is empty or too long, or a glob that cannot be read.
     """
+    if len(name) > LONGEST_GLOB:
+        raise BadArgument(
+            f"`name` has {len(name):,} characters; at most {LONGEST_GLOB:,} are taken.", "Give a part of the path."
+        )
     wanted = name.strip().replace("\\", "/").removeprefix("./").casefold()
     if not wanted.strip("/"):
         raise BadArgument("`name` is empty.", "Give a part of the path, or a glob such as *.py.")
@@ -191,9 +195,7 @@ def _globbed(text: _PathText, wanted: str, shown: npt.NDArray[np.bool_]) -> Plac
     try:
         compiled = re2.compile(pattern.encode("utf-8", "replace"), quiet_options())
     except re2.error as error:
-        raise BadArgument(
-            f"{wanted!r} is no glob that can be read: {error}.", "Use *, **, ?, [abc] and {a,b}."
-        ) from None
+        raise unreadable(wanted, str(error)) from None
     starts = np.array([match.start() for match in compiled.finditer(text.text)], np.intp)
     places = text.lines_of(starts)
     taken: Places = places[shown[places]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ import numpy.typing as npt
 from linedex.answers import SearchRequest
 from linedex.content import languages
 from linedex.model import FileState
-from linedex.query.globs import glob_pattern
+from linedex.query.globs import path_test
 from linedex.query.pieces import Entry
 from linedex.store.catalogue import Catalogue, is_hidden, key_path
 from linedex.store.look import Look, NewFile
@@ -77,7 +76,11 @@ class Scope:
 
 
 def scope_of(look: Look, request: SearchRequest) -> Scope:
-    """Return the files of `look` that `request` asks. A file that is the scope itself is asked whatever its name."""
+    """Return the files of `look` that `request` asks. A file that is the scope itself is asked whatever its name.
+
+    Raises:
+        BadArgument: a glob is too long or cannot be read, or the language is not known.
+    """
     catalogue = look.catalogue
     facts = catalogue.facts[look.low : look.high]
     named = bool(look.scope) and (catalogue.index(look.scope) >= 0 or any(_is_scope(new, look) for new in look.new))
@@ -137,40 +140,32 @@ def _hidden_below(catalogue: Catalogue, look: Look) -> npt.NDArray[np.bool_]:
 
 
 class NameFilter:
-    """Tells whether a file's key is let through by include and exclude globs.
+    """Tells whether a file's key is let through by include and exclude globs (`globs.path_test`).
 
-    A glob without a slash is matched against the name, one with a slash against the path; `**` crosses folders.
+    Raises:
+        BadArgument: a glob is too long or cannot be read.
     """
 
     def __init__(self, include: tuple[str, ...], exclude: tuple[str, ...]) -> None:
-        self._include = _compiled(include)
-        self._exclude = _compiled(exclude)
+        self._include = path_test(include) if include else None
+        self._exclude = path_test(exclude) if exclude else None
 
     def __call__(self, key: bytes) -> bool:
         """Tell whether the file of this key is let through."""
-        path = "/" + key.decode("utf-8", "surrogateescape").replace("\0", "/")
-        if self._include is not None and self._include.match(path) is None:
+        path = b"/" + key.replace(b"\0", b"/")
+        if self._include is not None and not self._include(path):
             return False
-        return self._exclude is None or self._exclude.match(path) is None
+        return self._exclude is None or not self._exclude(path)
 
 
 def name_filter(include: tuple[str, ...], exclude: tuple[str, ...]) -> NameFilter | None:
-    """Return the filter of these globs, None when they let everything through."""
+    """Return the filter of these globs, None when they let everything through.
+
+    Raises:
+        BadArgument: a glob is too long or cannot be read.
+    """
     include = tuple(glob for glob in include if glob)
     exclude = tuple(glob for glob in exclude if glob)
     if "*" in include:
         include = ()
     return NameFilter(include, exclude) if include or exclude else None
-
-
-def _compiled(globs: tuple[str, ...]) -> re.Pattern[str] | None:
-    if not globs:
-        return None
-    return re.compile("|".join(map(_anchored, globs)), re.DOTALL)
-
-
-def _anchored(glob: str) -> str:
-    """Return a pattern for `/` + path."""
-    if "/" not in glob:
-        return rf"/(?:.*/)?{glob_pattern(glob)}\Z"
-    return rf"/{glob_pattern(glob.strip('/'))}{'/.*' if glob.endswith('/') else ''}\Z"

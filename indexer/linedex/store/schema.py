@@ -11,9 +11,10 @@ Signatures answer "which files may hold these grams?". A small file (up to 1 MiB
 column of 2**bits bits made of its folded trigrams. Columns arrive in `delta`, a row each; when enough of one size are
 there they are transposed into a group: row r of a group holds bit r of all its columns, so a query reads only the rows
 of its grams and ANDs them. `group_rows` stores several rows of a group in a blob that fits a page: key = group << 20 |
-chunk, and a chunk is `rows_per_chunk(columns)` rows. An ordinary rowid table, with blobs under SQLite's local payload
-limit (8,157 bytes at 8 KiB pages): WITHOUT ROWID spilled every blob into overflow pages and took 28.8 % of the text
-where this takes 12.5 %.
+chunk, and a chunk is `rows_per_chunk(columns)` rows, with a CRC-32 behind each `rows_per_strip(columns)` of them, since
+a bit that the disk lost would hide a hit. `delta` and the list of a group's files have one each. An ordinary rowid
+table, with blobs under SQLite's local payload limit (8,157 bytes at 8 KiB pages): WITHOUT ROWID spilled every blob into
+overflow pages and took 28.8 % of the text where this takes 12.5 %.
 
 A file over 1 MiB also has `block_runs`: runs of up to 8,192 blocks cut at line ends. For each block they hold its
 first byte, the number of the line that byte belongs to, whether that line began in an earlier block, whether the
@@ -70,7 +71,7 @@ Versions
 FORMAT_VERSION: the tables changed. 1: the first. 2: `block_runs` instead of one group of blocks a row.
 3: the four tables of logs, the two of compressed files. 4: `checkpoints`. 5: `stages`.
 6: sets of symbols, and runs of names in blocks, instead of a row for each symbol and each name. 7: `log_templates`
-without where a template was seen.
+without where a template was seen. 8: checksums of signatures.
 FEATURE_VERSION: what is stored in them changed, rebuilding needed. 1: the first. 2: each format of a log has levels.
 Either of them, another folding (Unicode tables) or another gram hash makes a sidecar old. An old or damaged sidecar
 is deleted and built anew, by the one process that holds its lock; meanwhile queries scan.
@@ -81,12 +82,15 @@ from __future__ import annotations
 from linedex.content.folding import FOLDING_VERSION
 from linedex.content.grams import GRAM_VERSION
 
-FORMAT_VERSION = 7
+FORMAT_VERSION = 8
 FEATURE_VERSION = 2
 APPLICATION_ID = 0x6C646578  # "ldex"
 PAGE_SIZE = 8192
 CHUNK_BYTES = 8_100
 """Blobs up to this size stay on their own page."""
+STRIP_BYTES = 256
+SEAL_BYTES = 4
+"""What a checksum takes."""
 
 VERSIONS = {
     "format": str(FORMAT_VERSION),
@@ -157,6 +161,12 @@ CREATE TABLE name_grams(id INTEGER PRIMARY KEY, blocks BLOB NOT NULL);
 """Everything but its versions; `files.grp` names the group that holds a file's column, NULL while it is in `delta`."""
 
 
+def rows_per_strip(columns: int) -> int:
+    """Return how many rows of a group of so many columns have a checksum together."""
+    return max(1, STRIP_BYTES // -(-columns // 8))
+
+
 def rows_per_chunk(columns: int) -> int:
-    """Return how many rows of a group of so many columns are stored in one blob."""
-    return max(1, CHUNK_BYTES // -(-columns // 8))
+    """Return how many rows of a group of so many columns are stored in one blob: whole strips."""
+    strip = rows_per_strip(columns)
+    return strip * max(1, CHUNK_BYTES // (strip * -(-columns // 8) + SEAL_BYTES))

@@ -3,10 +3,15 @@
 `ColumnWriter` takes columns of files as they are made; at each commit, sizes that have enough of them become groups
 and the rest go to `delta`. Readers see what is committed: `file_groups`, `delta_columns`, and for the bits `SingleRows`
 or `Rows`. The blocks of large files are in `blocks`, and their groups are written and read by the functions here.
+
+Promise: a bit that was lost on the disk hides nothing. What is stored here has checksums (`seal`), and what does not
+fit them is refused as damage, so that the query reads the files and the index is begun anew. Rows are sealed by strips
+of some 256 bytes, so that one row is read with little more.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,11 +25,14 @@ import numpy.typing as npt
 from linedex.content.grams import Bits, transpose
 from linedex.limits import Limits
 from linedex.model import FileId
-from linedex.store.schema import rows_per_chunk
+from linedex.store.schema import SEAL_BYTES, rows_per_chunk, rows_per_strip
 
 _GROUP_SHIFT = 20
 _SMALLEST_GROUP = 64
 _DELTA_LIMIT = 1_000
+_KEY_BITS = 0xFFFFFFFF
+_SEALED = 0x2144DF1C
+"""The CRC-32 of whatever its own CRC-32 follows."""
 Ids: TypeAlias = npt.NDArray[np.uint32]
 
 
@@ -52,6 +60,26 @@ class DeltaColumns:
     columns: Bits
 
 
+def seal(blob: bytes, key: int) -> bytes:
+    """Return what is stored of `blob` under a key: with a checksum of both."""
+    return blob + zlib.crc32(blob, key & _KEY_BITS).to_bytes(SEAL_BYTES, "little")
+
+
+def unsealed(stored: bytes | memoryview | None, key: int) -> memoryview:
+    """Return what was sealed under a key, None when nothing is stored there.
+
+    Raises:
+        apsw.CorruptError: that is not what is stored now.
+    """
+    if not stored or not _is_sealed(stored, key):
+        raise apsw.CorruptError(f"a stored signature is not what was written ({key})")
+    return memoryview(stored)[:-SEAL_BYTES]
+
+
+def _is_sealed(stored: bytes | memoryview, key: int) -> bool:
+    return zlib.crc32(stored, key & _KEY_BITS) == _SEALED and len(stored) >= SEAL_BYTES
+
+
 def next_group(db: apsw.Connection) -> int:
     """Return a number that no group has."""
     newest: int = db.execute("SELECT coalesce(max(key), 0) FROM group_rows").get
@@ -61,10 +89,21 @@ def next_group(db: apsw.Connection) -> int:
 def write_rows(db: apsw.Connection, group: int, rows: Bits, columns: int) -> None:
     """Store the rows of a group of so many columns, inside the caller's transaction."""
     step = rows_per_chunk(columns)
+    chunks = (((group << _GROUP_SHIFT) | at // step, rows[at : at + step]) for at in range(0, len(rows), step))
     db.executemany(
-        "INSERT INTO group_rows VALUES(?, ?)",
-        ((group << _GROUP_SHIFT | at // step, rows[at : at + step].tobytes()) for at in range(0, len(rows), step)),
+        "INSERT INTO group_rows VALUES(?, ?)", ((key, _strips(chunk, key, columns)) for key, chunk in chunks)
     )
+
+
+def _strips(rows: Bits, key: int, columns: int) -> bytes:
+    """Return rows as they are stored in one blob."""
+    step = rows_per_strip(columns)
+    return b"".join(seal(rows[at : at + step].tobytes(), key) for at in range(0, len(rows), step))
+
+
+def _unsealed_strips(stored: bytes, key: int, columns: int) -> bytes:
+    view, step = memoryview(stored), rows_per_strip(columns) * -(-columns // 8) + SEAL_BYTES
+    return b"".join(unsealed(view[at : at + step], key) for at in range(0, len(stored), step))
 
 
 class ColumnWriter:
@@ -88,7 +127,7 @@ class ColumnWriter:
             if not pack and self._waiting.get(bits, 0) + len(fresh) < capacity:
                 self._delay(bits, fresh)
                 continue
-            stored = list(self._db.execute("SELECT file, signature FROM delta WHERE bits = ?", (bits,)))
+            stored = [(file, bytes(column)) for file, column in _waiting(self._db, bits)]
             self._db.execute("DELETE FROM delta WHERE bits = ?", (bits,))
             self._waiting.pop(bits, None)
             columns = stored + fresh
@@ -108,7 +147,8 @@ class ColumnWriter:
 
     def _delay(self, bits: int, columns: Sequence[tuple[int, bytes]]) -> None:
         self._db.executemany(
-            "INSERT OR REPLACE INTO delta VALUES(?, ?, ?)", ((file, bits, column) for file, column in columns)
+            "INSERT OR REPLACE INTO delta VALUES(?, ?, ?)",
+            ((file, bits, seal(column, file)) for file, column in columns),
         )
         if columns:
             self._waiting[bits] = self._waiting.get(bits, 0) + len(columns)
@@ -118,7 +158,7 @@ class ColumnWriter:
         files = np.array([file for file, _ in columns], np.uint32)
         self._db.execute(
             "INSERT INTO file_groups(id, bits, columns, files) VALUES(?, ?, ?, ?)",
-            (group, bits, len(columns), files.tobytes()),
+            (group, bits, len(columns), seal(files.tobytes(), group)),
         )
         matrix = np.frombuffer(b"".join(column for _, column in columns), np.uint8).reshape(len(columns), -1)
         write_rows(self._db, group, transpose(matrix), len(columns))
@@ -135,7 +175,7 @@ def repack(db: apsw.Connection, writer: ColumnWriter) -> int:
         live = {file for (file,) in db.execute("SELECT id FROM files WHERE grp = ?", (group,))}
         rows = Rows(db)
         matrix = transpose(rows.all(group, bits, columns))
-        for file, column in zip(np.frombuffer(files, np.uint32).tolist(), matrix, strict=False):
+        for file, column in zip(_files(files, group).tolist(), matrix, strict=False):
             if file in live:
                 writer.add(FileId(file), bits, column)
         db.execute("UPDATE files SET grp = NULL WHERE grp = ?", (group,))
@@ -159,14 +199,14 @@ def take_column(db: apsw.Connection, file: FileId) -> tuple[int, Bits] | None:
     waiting = db.execute("SELECT bits, signature FROM delta WHERE file = ?", (file,)).fetchone()
     if waiting is not None:
         db.execute("DELETE FROM delta WHERE file = ?", (file,))
-        return waiting[0], np.frombuffer(waiting[1], np.uint8)
+        return waiting[0], np.frombuffer(unsealed(waiting[1], file), np.uint8)
     home = db.execute(
         "SELECT g.id, g.bits, g.files FROM files f JOIN file_groups g ON g.id = f.grp WHERE f.id = ?", (file,)
     ).fetchone()
     if home is None:
         return None
     group, bits, packed = home
-    files = np.frombuffer(packed, np.uint32)
+    files = _files(packed, group)
     at = int(np.flatnonzero(files == file)[0])
     rows = Rows(db).all(group, bits, len(files))
     column = np.packbits((rows[:, at >> 3] & np.uint8(0x80 >> (at & 7))) != 0)
@@ -197,23 +237,26 @@ class SingleRows:
     def of(self, group: int, columns: int) -> Callable[[int], Bits]:
         """Return what gives row N of a group, eight columns to a byte.
 
-        It raises apsw.CorruptError if the row is not there: the sidecar is damaged.
+        It raises apsw.CorruptError if the row is not there or not as it was written: the sidecar is damaged.
         """
         first = group << _GROUP_SHIFT
-        step = rows_per_chunk(columns)
+        step, strip = rows_per_chunk(columns), rows_per_strip(columns)
         width = -(-columns // 8)
+        strip_bytes = strip * width + SEAL_BYTES
 
         def row(position: int) -> Bits:
             chunk, at = divmod(position, step)
+            number, within = divmod(at, strip)
+            key = first | chunk
             try:
-                blob = self._at(first | chunk)
-                blob.seek(at * width)
+                blob = self._at(key)
+                blob.seek(number * strip_bytes)
             except (apsw.SQLError, ValueError) as error:  # no such chunk, or one that ends before
                 raise apsw.CorruptError(f"a row of group {group} is missing") from error
-            bits = blob.read(width)
-            if len(bits) != width:
-                raise apsw.CorruptError(f"a row of group {group} is missing")
-            return np.frombuffer(bits, np.uint8)
+            stored = blob.read(strip_bytes)
+            if not _is_sealed(stored, key) or len(stored) < (within + 1) * width + SEAL_BYTES:
+                raise apsw.CorruptError(f"a row of group {group} is missing or not what was written")
+            return np.frombuffer(stored, np.uint8, width, within * width)
 
         return row
 
@@ -235,29 +278,47 @@ class Rows:
         """Return all rows of a group.
 
         Raises:
-            apsw.CorruptError: some are not there: the sidecar is damaged.
+            apsw.CorruptError: some are not there or not as they were written: the sidecar is damaged.
         """
         blobs = self._db.execute(
-            "SELECT bits FROM group_rows WHERE key >= ? AND key < ? ORDER BY key",
+            "SELECT key, bits FROM group_rows WHERE key >= ? AND key < ? ORDER BY key",
             (group << _GROUP_SHIFT, (group + 1) << _GROUP_SHIFT),
         )
-        whole = b"".join(blob for (blob,) in blobs)
+        whole = b"".join(_unsealed_strips(blob, key, columns) for key, blob in blobs)
         width = -(-columns // 8)
         if len(whole) != width << bits:
             raise apsw.CorruptError(f"rows of group {group} are missing")
         return np.frombuffer(whole, np.uint8).reshape(1 << bits, width)
 
 
+def _files(stored: bytes, group: int) -> Ids:
+    return np.frombuffer(unsealed(stored, group), np.uint32)
+
+
+def _waiting(db: apsw.Connection, bits: int) -> list[tuple[int, memoryview]]:
+    """Return the files and columns of one size that are in no group."""
+    found = db.execute("SELECT file, signature FROM delta WHERE bits = ?", (bits,))
+    return [(file, unsealed(column, file)) for file, column in found]
+
+
 def file_groups(db: apsw.Connection) -> Iterator[FileGroup]:
-    """Yield the groups of columns of files."""
+    """Yield the groups of columns of files.
+
+    Raises:
+        apsw.CorruptError: what is stored of one is not what was written.
+    """
     for group, bits, files in db.execute("SELECT id, bits, files FROM file_groups"):
-        yield FileGroup(group, bits, np.frombuffer(files, np.uint32))
+        yield FileGroup(group, bits, _files(files, group))
 
 
 def delta_columns(db: apsw.Connection) -> Iterator[DeltaColumns]:
-    """Yield the columns that are not in a group, by size."""
+    """Yield the columns that are not in a group, by size.
+
+    Raises:
+        apsw.CorruptError: one is not what was written.
+    """
     for (bits,) in list(db.execute("SELECT DISTINCT bits FROM delta")):
-        found = list(db.execute("SELECT file, signature FROM delta WHERE bits = ?", (bits,)))
+        found = _waiting(db, bits)
         columns = np.frombuffer(b"".join(signature for _, signature in found), np.uint8).reshape(len(found), -1)
         yield DeltaColumns(bits, np.array([file for file, _ in found], np.uint32), columns)
 

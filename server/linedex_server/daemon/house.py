@@ -10,6 +10,7 @@ from pathlib import Path
 
 import anyio
 
+from linedex_server.config import Settings
 from linedex_server.indexes import SharedIndexes
 from linedex_server.metrics import Meter
 from linedex_server.rendezvous.election import Seat
@@ -31,14 +32,16 @@ class House:
 
     Attributes:
         seat: where it listens, and its right to.
+        settings: its own, from whoever started it.
         indexes: every index that is open.
         meter: counts what all sessions ask.
         ending: set when it has begun to end; no session begins after that.
         began: when it was elected, in seconds since the epoch.
     """
 
-    def __init__(self, seat: Seat) -> None:
+    def __init__(self, seat: Seat, settings: Settings) -> None:
         self.seat = seat
+        self.settings = settings
         self.indexes = SharedIndexes()
         self.meter = Meter()
         self.ending = anyio.Event()

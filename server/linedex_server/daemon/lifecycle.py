@@ -66,7 +66,7 @@ def run(seat: Seat, settings: Settings, *, until_idle: bool, http: str | None = 
     # a client that comes while a tree is listed needs the interpreter many times over
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.set_threshold(*COLLECT_AFTER)
-    house = House(seat)
+    house = House(seat, settings)
     engine = engine_of(replace(settings, state_dir=seat.state_dir))
     own = door = None
     if http is not None:

@@ -7,6 +7,7 @@ they are done by then.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import anyio
@@ -25,7 +26,7 @@ from mcp.types import (
 )
 
 from linedex.errors import LinedexError
-from linedex_server.config import Settings
+from linedex_server.config import Settings, differing
 from linedex_server.daemon.house import Guest, House
 from linedex_server.daemon.lines import Lines, is_crowded
 from linedex_server.mcp_server import build_server, unrestricted_warning
@@ -68,6 +69,12 @@ async def serve_client(house: House, connection: ByteStream, lines: Lines, hello
     notices = [f"serving {root}" for root in workspace.roots]
     if workspace.unrestricted:
         notices.insert(0, f"WARNING: {unrestricted_warning(workspace)}")
+    others = differing(house.settings, settings)
+    if others:
+        notices.append(
+            f"the daemon (process {os.getpid()}) was started under other settings and keeps to them: "
+            f"{'; '.join(others)}; `linedex stop` lets this client start one under its own"
+        )
     welcome = Welcome(retry=[tool.name for tool in tools if not tool.writes], notices=notices)
     try:
         with house.hosting(Guest(hello.pid, workspace.roots)):

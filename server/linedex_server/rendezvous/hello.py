@@ -75,17 +75,20 @@ class Hello:
     pid: int = field(default_factory=os.getpid)
 
     @classmethod
-    def here(cls, purpose: str, arguments: Mapping[str, Any]) -> Hello:
-        """Return the hello of this process; folders among the allowed roots are made absolute."""
+    def here(cls, purpose: str, arguments: Mapping[str, Any], environ: Mapping[str, str]) -> Hello:
+        """Return the hello of this process; folders among the allowed roots are made absolute.
+
+        Args:
+            purpose: what the session is for.
+            arguments: settings of the command line; None counts as not given.
+            environ: the variables that decide settings, as they mean the same in any process.
+        """
         folder = os.getcwd()
         given = {name: value for name, value in arguments.items() if value is not None}
         roots = given.get("allowed_roots")
         if roots is not None:
             given["allowed_roots"] = [root if root == "*" else _absolute(folder, root) for root in roots]
-        kept = {
-            name: text for name, text in os.environ.items() if name.startswith("LINEDEX_") or name == "XDG_CONFIG_HOME"
-        }
-        return cls(purpose, folder, given, kept)
+        return cls(purpose, folder, given, dict(environ))
 
     def line(self) -> bytes:
         """Return this as a line."""

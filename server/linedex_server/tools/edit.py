@@ -18,7 +18,7 @@ from linedex_server.edit.put.plans import Committed, Target
 from linedex_server.render.edit import changes_made, previewed, written
 from linedex_server.render.edit_fields import made_fields, missed_fields, placed_fields
 from linedex_server.render.schemas import EDIT_CONTENT
-from linedex_server.tools.parameters import Given, Parameter, flag, records, text, whole
+from linedex_server.tools.parameters import NAME, WORDS, Given, Parameter, flag, records, text, whole
 from linedex_server.tools.tool import Reply, Session, Tool
 from linedex_server.tools.writing import BASE_HASH
 
@@ -26,14 +26,14 @@ TOOL = "edit_content"
 PREVIEW_LINES = 400
 """Lines of the diffs of a preview, all files together."""
 CHANGE = (
-    Parameter("search", text(), "Text as the file has it, without line numbers."),
-    Parameter("replace", text(), 'New text, literal; "" deletes.'),
+    Parameter("search", text(None), "Text as the file has it, without line numbers."),
+    Parameter("replace", text(None), 'New text, literal; "" deletes.'),
     Parameter("fuzzy", flag(), "For this change.", None),
     Parameter("replace_all", flag(), "Every exact place.", default=False),
     Parameter("line", whole(1), "A line of the place that is meant.", None),
-    Parameter("within", text(), "Symbol around it, as Class.method.", None),
+    Parameter("within", text(NAME), "Symbol around it, as Class.method.", None),
     Parameter("path", text(), "File of this change, if another.", None),
-    Parameter("base_hash", text(), "Of that file.", None),
+    Parameter("base_hash", text(WORDS), "Of that file.", None),
 )
 
 

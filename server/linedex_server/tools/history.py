@@ -20,7 +20,7 @@ from linedex_server.render.history import (
     reverted_sentence,
 )
 from linedex_server.render.schemas import EDIT_HISTORY, REVERT_EDIT
-from linedex_server.tools.parameters import Given, Parameter, text, whole
+from linedex_server.tools.parameters import WORDS, Given, Parameter, text, whole
 from linedex_server.tools.tool import Reply, Session, Tool
 
 BACKUPS = 20
@@ -113,7 +113,7 @@ TOOLS = (
         "files is taken back in all. Changes by others are kept, or it is refused.",
         (
             Parameter("absolute_file_path", text(), "Absolute, or as answers show it."),
-            Parameter("backup_id", text(), "Undo id of a step; else the newest that stands.", None),
+            Parameter("backup_id", text(WORDS), "Undo id of a step; else the newest that stands.", None),
         ),
         _revert,
         REVERT_EDIT,

@@ -5,12 +5,14 @@ from __future__ import annotations
 from linedex.log_answers import PatternsRequest, TimelineRequest
 from linedex_server.render.log_fields import LOG_PATTERNS, LOG_TIMELINE, patterns_fields, timeline_fields
 from linedex_server.render.logs import patterns_page, timeline_page
-from linedex_server.tools.parameters import Given, Parameter, flag, text, whole
+from linedex_server.tools.parameters import NAME, WORDS, Given, Parameter, flag, text, whole
 from linedex_server.tools.tool import Reply, Session, Tool, fitted
 
-SINCE = Parameter("since", text(), "Log lines from this time on: 2026-03-04T05:06, 10:00 or -15m (from the end).", None)
-UNTIL = Parameter("until", text(), "Log lines before this time.", None)
-LEVEL = Parameter("level", text(), "Log lines of these levels: error, or warn+ for warn and graver.", None)
+SINCE = Parameter(
+    "since", text(WORDS), "Log lines from this time on: 2026-03-04T05:06, 10:00 or -15m (from the end).", None
+)
+UNTIL = Parameter("until", text(WORDS), "Log lines before this time.", None)
+LEVEL = Parameter("level", text(WORDS), "Log lines of these levels: error, or warn+ for warn and graver.", None)
 _MOST_BUCKETS = 400
 _MOST_PATTERNS = 100
 
@@ -77,7 +79,7 @@ TOOLS = (
             LEVEL,
             Parameter("bucket_minutes", whole(0), "Minutes of a bucket; 0 chooses.", 0),
             Parameter("max_buckets", whole(1, _MOST_BUCKETS), "At most so many buckets.", 60),
-            Parameter("include_pattern", text(), "Of a folder only files that match this glob.", "*"),
+            Parameter("include_pattern", text(NAME), "Of a folder only files that match this glob.", "*"),
         ),
         _timeline,
         LOG_TIMELINE,
@@ -92,7 +94,9 @@ TOOLS = (
             UNTIL,
             LEVEL,
             Parameter("compare", flag(), "Against the time before since: what is new or changed first.", default=False),
-            Parameter("compare_since", text(), "Where the time before begins; the file's beginning if left out.", None),
+            Parameter(
+                "compare_since", text(WORDS), "Where the time before begins; the file's beginning if left out.", None
+            ),
             Parameter("max_results", whole(1, _MOST_PATTERNS), "Patterns in a page.", 20),
         ),
         _patterns,

@@ -16,7 +16,7 @@ from linedex_server.render.read import read_page
 from linedex_server.render.schemas import GET_OVERVIEW, INDEX_STATUS, LIST_DIRECTORY, READ_CONTENT, READ_ENCLOSING
 from linedex_server.render.status import status_page
 from linedex_server.tools.changes import classified
-from linedex_server.tools.parameters import Given, Parameter, choice, flag, line_ranges, text, whole
+from linedex_server.tools.parameters import WORDS, Given, Parameter, choice, flag, line_ranges, text, whole
 from linedex_server.tools.tool import Pages, Reply, Session, Tool, fitted
 
 FILE = Parameter("absolute_file_path", text(), "Absolute, or as answers show it.")
@@ -205,7 +205,7 @@ TOOLS = (
             FILE,
             Parameter("offset", whole(1), "First line, from 1.", 1),
             Parameter("limit", whole(1), "Lines to return.", 100),
-            Parameter("at", text(), "Of a log: from this time on, as 10:00 or -15m, instead of offset.", None),
+            Parameter("at", text(WORDS), "Of a log: from this time on, as 10:00 or -15m, instead of offset.", None),
             Parameter("pattern", text(), "Instead of offset: around the first line with this text.", None),
             Parameter(
                 "mode",

@@ -105,12 +105,22 @@ class Given:
         return value
 
 
-def text() -> Kind:
-    """Return the kind of a text."""
+WORDS = 200
+"""Longest time, level or other word, in characters."""
+NAME = 1_000
+"""Longest name or glob."""
+PATH = 10_000
+"""Longest path; the system takes some 4,096 bytes, and a name that is not UTF-8 is written longer."""
+
+
+def text(longest: int | None = PATH) -> Kind:
+    """Return the kind of a text of up to `longest` characters, None for those whose bound is not a parameter's."""
 
     def take(value: object) -> object:
         if not isinstance(value, str):
             raise Unusable("a text is needed: put it in quotes")
+        if longest is not None and len(value) > longest:
+            raise Unusable(f"it has {len(value):,} characters, and at most {longest:,} are taken")
         return value
 
     return Kind({"type": "string"}, take)

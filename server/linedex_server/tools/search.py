@@ -21,7 +21,7 @@ from linedex_server.render.schemas import FIND_FILES, FIND_SYMBOL, SEARCH_CONTEN
 from linedex_server.render.search import search_page, without_context
 from linedex_server.tools.logs import LEVEL, SINCE, UNTIL
 from linedex_server.tools.navigate import CURSOR, FILE, HIDDEN, IGNORED
-from linedex_server.tools.parameters import Given, Parameter, choice, flag, text, whole
+from linedex_server.tools.parameters import NAME, WORDS, Given, Parameter, choice, flag, text, whole
 from linedex_server.tools.tool import Output, Pages, Reply, Session, Tool, fitted
 
 MOST_RESULTS = 100
@@ -212,7 +212,7 @@ _INVERT = Parameter("invert", flag(), "Lines that do not match.", default=False)
 _CONTEXT = Parameter("context_lines", whole(0, MOST_CONTEXT), "Lines around each hit.", 2)
 _SCOPE = Parameter("absolute_dir_path", text(), "Only below this folder, or in this file.", None)
 _FOUND = Parameter("max_results", whole(1, MOST_RESULTS), "Results in a page.", 50)
-_LANGUAGE = Parameter("language", text(), "Only files of this language, as python or c.", None)
+_LANGUAGE = Parameter("language", text(WORDS), "Only files of this language, as python or c.", None)
 
 TOOLS = (
     Tool(
@@ -247,8 +247,8 @@ TOOLS = (
         (
             Parameter("absolute_dir_path", text(), "Absolute, or as answers show it."),
             _PATTERN,
-            Parameter("include_pattern", text(), "Glob of names or, with a slash, of paths.", "*"),
-            Parameter("exclude_pattern", text(), "Glob of files to leave out.", None),
+            Parameter("include_pattern", text(NAME), "Glob of names or, with a slash, of paths.", "*"),
+            Parameter("exclude_pattern", text(NAME), "Glob of files to leave out.", None),
             _LANGUAGE,
             Parameter(
                 "output_mode",
@@ -279,7 +279,7 @@ TOOLS = (
         "humps (gTU for getTheUser) or Class.method; best first, with signature. For uses of a name: "
         "search_directory with word.",
         (
-            Parameter("name", text(), "The name, a part of it, or Class.method."),
+            Parameter("name", text(NAME), "The name, a part of it, or Class.method."),
             Parameter("kind", choice(*(str(kind) for kind in SymbolKind)), "Only symbols of this kind.", None),
             _SCOPE,
             _LANGUAGE,
@@ -293,7 +293,7 @@ TOOLS = (
         "find_files",
         "Files by name or part of their path, best first; letters may be left out. For what stands in files use "
         "search_directory.",
-        (Parameter("name", text(), "Part of a name or path."), _SCOPE, _FOUND, HIDDEN, IGNORED, CURSOR),
+        (Parameter("name", text(NAME), "Part of a name or path."), _SCOPE, _FOUND, HIDDEN, IGNORED, CURSOR),
         _find_files,
         FIND_FILES,
     ),

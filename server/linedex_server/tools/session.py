@@ -12,7 +12,7 @@ from linedex_server.edit.streamed import LargeText
 from linedex_server.render.edit import committed_session
 from linedex_server.render.fields import Fields
 from linedex_server.render.schemas import SESSION, WRITTEN
-from linedex_server.tools.parameters import Given, Parameter, text
+from linedex_server.tools.parameters import WORDS, Given, Parameter, text
 from linedex_server.tools.tool import Reply, Session, Tool
 from linedex_server.tools.writing import (
     BASE_HASH,
@@ -27,7 +27,7 @@ from linedex_server.tools.writing import (
 
 HELD_CHARACTERS = 16 << 20
 """Longest text of a session that is compared with the file line by line; a longer one is written as one piece."""
-SESSION_ID = Parameter("session_id", text(), "From begin_write_session.")
+SESSION_ID = Parameter("session_id", text(WORDS), "From begin_write_session.")
 
 
 def _begin(session: Session, given: Given) -> Reply:
@@ -141,7 +141,7 @@ TOOLS = (
         "append_write_chunk",
         "Add the next part of the text to a write session. The answer counts chunks and characters, so that a "
         "lost or doubled call shows.",
-        (SESSION_ID, Parameter("content", text(), "The next part, as it is.")),
+        (SESSION_ID, Parameter("content", text(None), "The next part, as it is.")),
         _append,
         SESSION,
         writes=True,

@@ -41,7 +41,7 @@ OCCURRENCES = Parameter(
     "Places there must be; null: one or more, all replaced; 0: none.",
     1,
 )
-_OLD = Parameter("expected_old_text", text(), "What must stand there, else refused.", None)
+_OLD = Parameter("expected_old_text", text(None), "What must stand there, else refused.", None)
 
 
 def _write_full_text(session: Session, given: Given) -> Reply:
@@ -182,7 +182,7 @@ TOOLS = (
         "shorter and safer.",
         (
             PATH,
-            Parameter("content", text(), "The whole new text."),
+            Parameter("content", text(None), "The whole new text."),
             ENCODING,
             *STYLE,
             CREATE_DIRS,
@@ -212,7 +212,7 @@ TOOLS = (
                             "Last line, included; start_line if left out.",
                             None,
                         ),
-                        Parameter("new_text", text(), 'The new lines; "" deletes.'),
+                        Parameter("new_text", text(None), 'The new lines; "" deletes.'),
                         _OLD,
                     ),
                     MOST_ITEMS,
@@ -242,7 +242,7 @@ TOOLS = (
                     (
                         Parameter("start_offset", whole(0), "From 0."),
                         Parameter("end_offset", whole(0), "Excluded; start_offset inserts."),
-                        Parameter("new_text", text(), "New text."),
+                        Parameter("new_text", text(None), "New text."),
                         _OLD,
                     ),
                     MOST_ITEMS,
@@ -266,8 +266,8 @@ TOOLS = (
         "a rename in one file.",
         (
             PATH,
-            Parameter("old_text", text(), "Text to replace; may be several lines."),
-            Parameter("new_text", text(), "New text, literal."),
+            Parameter("old_text", text(None), "Text to replace; may be several lines."),
+            Parameter("new_text", text(None), "New text, literal."),
             ENCODING,
             OCCURRENCES,
             *STYLE,
@@ -287,7 +287,7 @@ TOOLS = (
         (
             PATH,
             Parameter("pattern", text(), "May span lines."),
-            Parameter("replacement", text(), "New text."),
+            Parameter("replacement", text(None), "New text."),
             ENCODING,
             OCCURRENCES,
             Parameter("case_sensitive", flag(), "Upper and lower case differ.", default=True),
@@ -310,7 +310,7 @@ TOOLS = (
             PATH,
             Parameter("start_marker", text(), "Text that begins the block."),
             Parameter("end_marker", text(), "Text that ends it."),
-            Parameter("replacement", text(), "The new text."),
+            Parameter("replacement", text(None), "The new text."),
             ENCODING,
             Parameter("occurrence", whole(1), "Which block, from 1.", 1),
             Parameter("mode", choice("between", "inclusive"), "Whether the markers stay.", "between"),

@@ -7,16 +7,18 @@ from linedex_server.edit.planners import Whole
 from linedex_server.edit.put.plans import Committed
 from linedex_server.render.edit import written
 from linedex_server.render.fields import Fields
-from linedex_server.tools.parameters import Given, Parameter, choice, flag, text
+from linedex_server.tools.parameters import WORDS, Given, Parameter, choice, flag, text
 from linedex_server.tools.tool import Reply, Session
 
 PATH = Parameter("path", text(), "Absolute, or as answers show it.")
-BASE_HASH = Parameter("base_hash", text(), "Hash from a read or write; refused if the file has changed since.", None)
-ENCODING = Parameter("encoding", text(), "Or an encoding to convert the file to.", "preserve")
+BASE_HASH = Parameter(
+    "base_hash", text(WORDS), "Hash from a read or write; refused if the file has changed since.", None
+)
+ENCODING = Parameter("encoding", text(WORDS), "Or an encoding to convert the file to.", "preserve")
 STYLE = (
-    Parameter("bom", text(), "Or add, remove.", "preserve"),
-    Parameter("newline", text(), "Or lf, crlf, cr.", "preserve"),
-    Parameter("final_newline", text(), "Or add, remove.", "preserve"),
+    Parameter("bom", text(WORDS), "Or add, remove.", "preserve"),
+    Parameter("newline", text(WORDS), "Or lf, crlf, cr.", "preserve"),
+    Parameter("final_newline", text(WORDS), "Or add, remove.", "preserve"),
 )
 CREATE_DIRS = Parameter("create_dirs", flag(), "Make missing folders.", default=True)
 IF_EXISTS = Parameter("if_exists", choice("overwrite", "error", "skip"), "If there is such a file.", "overwrite")

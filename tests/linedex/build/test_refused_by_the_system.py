@@ -14,11 +14,14 @@ from pathlib import Path
 
 import apsw
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.linedex.build.plain_search import expected, fill, found, indexed, mounted, until, use_up
 
 from linedex.errors import NotWritten
 from linedex.index import Index
 from linedex.limits import Limits
+from linedex.store.signatures import seal, unsealed
 
 INLINE = Limits(workers=0, index_symbols=False)
 
@@ -243,6 +246,45 @@ def test_random_damage_of_a_sidecar_ends_nothing_and_answers_are_right_where_che
                     assert found(index) == expected(root)
                 if not read_only:
                     index.build()
+
+
+@pytest.mark.parametrize(
+    ("table", "column"), [("group_rows", "bits"), ("delta", "signature"), ("file_groups", "files")]
+)
+def test_bits_that_a_stored_signature_lost_hide_no_hit(tmp_path: Path, table: str, column: str) -> None:
+    root, sidecar = tmp_path / "root", tmp_path / "index.db"
+    limits = replace(INLINE, group_columns=16)
+    fill(root, 100)
+    with Index(root, sidecar, limits) as index:
+        index.build()
+        for number in range(3):  # what comes later than the groups stands in `delta`
+            (root / f"later{number}.txt").write_text("needle\n" * (number + 1), encoding="utf-8")
+        index.build()
+    db = apsw.Connection(str(sidecar))
+    rows = list(db.execute(f"SELECT rowid, {column} FROM {table}"))
+    assert rows
+    lost = [(bytes(byte & 0xEE for byte in blob[:-4]) + blob[-4:], row) for row, blob in rows]
+    assert any(bytes(blob) != stored for (blob, _), (_, stored) in zip(lost, rows, strict=True))
+    db.executemany(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", lost)
+    db.close()
+    with Index(root, sidecar, limits, read_only=True) as index:
+        assert found(index) == expected(root)
+    with Index(root, sidecar, limits) as index:
+        assert found(index) == expected(root)
+        index.build()
+        assert index.check() == ()
+        assert found(index) == expected(root)
+
+
+@given(st.binary(max_size=40), st.integers(0, 1 << 62), st.integers(0, 350))
+def test_a_sealed_blob_is_told_from_any_with_another_bit_or_key(blob: bytes, key: int, bit: int) -> None:
+    stored = seal(blob, key)
+    assert unsealed(stored, key) == blob
+    damaged = bytearray(stored)
+    damaged[bit // 8 % len(stored)] ^= 1 << bit % 8
+    for changed, asked in ((bytes(damaged), key), (stored, key ^ 1), (stored[:-1], key), (b"", key), (None, key)):
+        with pytest.raises(apsw.CorruptError):
+            unsealed(changed, asked)
 
 
 @pytest.mark.parametrize("large_file", [100, 1 << 20], ids=["of blocks", "of files"])

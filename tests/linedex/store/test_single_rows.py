@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from linedex.content.grams import Bits
 from linedex.store.schema import TABLES, rows_per_chunk
-from linedex.store.signatures import Rows, SingleRows, write_rows
+from linedex.store.signatures import Rows, SingleRows, seal, write_rows
 
 COLUMNS = 16
 
@@ -39,7 +39,7 @@ def test_single_rows_of_groups_in_any_order_are_those_of_the_whole(asked: list[t
 def test_a_row_that_is_not_there_is_a_damaged_index(before: tuple[int, ...], position: int) -> None:
     db = apsw.Connection(":memory:")
     db.execute(TABLES)
-    db.execute("INSERT INTO group_rows VALUES(?, ?)", (1 << 20, b"abcdefg"))
+    db.execute("INSERT INTO group_rows VALUES(?, ?)", (1 << 20, seal(b"abcdefg", 1 << 20)))
     with SingleRows(db) as rows:
         row = rows.of(1, COLUMNS)
         assert [bytes(row(at)) for at in before] == [b"ab" for _ in before]

@@ -60,7 +60,8 @@ class Shadows:
             return None
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            file = tempfile.NamedTemporaryFile(dir=self.folder, suffix=_UNFINISHED, delete=False)  # noqa: SIM115
+            # unbuffered, so that a full disk is met by the write and not again by each close
+            file = tempfile.NamedTemporaryFile(dir=self.folder, suffix=_UNFINISHED, delete=False, buffering=0)  # noqa: SIM115
         except OSError:
             return None
         return ShadowWriter(self, file, self.path(mark))
@@ -120,15 +121,22 @@ class ShadowWriter:
         if self._failed:
             self.abandon()
             return None
-        self._file.close()
-        self._shadows.make_room(self._written)
-        os.replace(self._file.name, self._path)
+        try:
+            # some file systems have no room for what they took before
+            self._file.close()
+            self._shadows.make_room(self._written)
+            os.replace(self._file.name, self._path)
+        except OSError:
+            self.abandon()
+            return None
         return Points.of(self._starts)
 
     def abandon(self) -> None:
-        """Leave nothing behind."""
-        self._file.close()
-        Path(self._file.name).unlink(missing_ok=True)
+        """Leave nothing behind, as far as the system lets us; `Shadows.tidy` sees to the rest."""
+        with suppress(OSError):
+            self._file.close()
+        with suppress(OSError):
+            Path(self._file.name).unlink(missing_ok=True)
 
     def _write(self, size: int) -> None:
         frame = zstd.compress(bytes(self._waiting[:size]), level=_LEVEL)
@@ -138,7 +146,9 @@ class ShadowWriter:
         if self._written > self._shadows.budget:
             self._failed = True
             return
+        left = memoryview(frame)
         try:
-            self._file.write(frame)
+            while left:
+                left = left[self._file.write(left) :]
         except OSError:
             self._failed = True

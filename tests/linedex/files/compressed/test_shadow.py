@@ -1,9 +1,12 @@
 """A file without seek points has a seekable copy, as long as the budget lasts."""
 
 import os
+import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.linedex.build.plain_search import mounted, use_up
 from tests.linedex.files.compressed.packing import KINDS, log, reading, zst
 
 from linedex.files.compressed.codec import Codec
@@ -89,3 +92,39 @@ def test_the_copy_that_was_read_least_recently_makes_room(tmp_path: Path) -> Non
             there.append(number)
     assert there == [1, 3]
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= budget
+
+
+@pytest.mark.parametrize("room", [0, 1, 4, 40, 300])
+def test_on_a_full_disk_there_is_no_copy_nothing_is_left_behind_and_the_file_is_read_without(
+    tmp_path: Path, room: int
+) -> None:
+    # a copy of 1.5 MiB, of which some frames fit and others do not
+    text = random.Random(7).randbytes(3 * FRAME // 2).hex().encode()
+    raw = zst(text)
+    with mounted(tmp_path / "disk", "2m"):
+        filler = use_up(tmp_path / "disk")
+        os.truncate(filler, filler.stat().st_size - room * 4096)
+        copies = tmp_path / "disk" / "copies"
+        found = survey(reading(raw), mark(1, raw), Codec.ZSTD, LIMITS, Shadows(copies, 1 << 30))
+        assert (found.decoding.way, found.decoding.size) == (Way.SEQUENTIAL, len(text))
+        assert not copies.exists() or list(copies.iterdir()) == []
+        filler.unlink()
+        again = survey(reading(raw), mark(1, raw), Codec.ZSTD, LIMITS, Shadows(copies, 1 << 30))
+        assert again.decoding.way is Way.SHADOW
+
+
+def test_a_small_copy_that_the_full_disk_has_no_room_for_is_given_up_too(tmp_path: Path) -> None:
+    # less than a buffer: it reaches the disk only at the end
+    text = b"abc\n" * 150_000
+    raw = zst(text)
+    limits = replace(LIMITS, frame_bytes=100_000)
+    with mounted(tmp_path / "disk", "1m"):
+        copies = tmp_path / "disk" / "copies"
+        copies.mkdir()
+        filler = use_up(tmp_path / "disk")
+        found = survey(reading(raw), mark(1, raw), Codec.ZSTD, limits, Shadows(copies, 1 << 30))
+        assert found.decoding.way is Way.SEQUENTIAL
+        assert list(copies.iterdir()) == []
+        filler.unlink()
+        found = survey(reading(raw), mark(1, raw), Codec.ZSTD, limits, Shadows(copies, 1 << 30))
+        assert found.decoding.way is Way.SHADOW
