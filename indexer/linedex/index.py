@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -222,6 +222,13 @@ class Index:
         from linedex.build.splicing import Edit  # noqa: PLC0415
 
         return self._keeper.edited(Edit(path, before, tuple(splices)), timeout)
+
+    def expecting(self, path: RelPath) -> AbstractContextManager[None]:
+        """Leave a file alone while the context lasts, in which it is written and then told of by `edited`.
+
+        Else the index may notice the write before it is told, and begin to read all of the file.
+        """
+        return self._keeper.expecting(path)
 
     def close(self) -> None:
         """End indexing at the next commit and close the sidecar; what is half done goes on at the next start."""

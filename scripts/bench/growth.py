@@ -176,8 +176,9 @@ class Bench:
                 _copy(log.fileno(), out.fileno(), place, size)
         self._reads.begin()
         began = time.perf_counter()
-        new.replace(self._log)
-        known = self._index.edited(NAME, before, [(place, place, len(line))], timeout=30)
+        with self._index.expecting(NAME):
+            new.replace(self._log)
+            known = self._index.edited(NAME, before, [(place, place, len(line))], timeout=30)
         told = time.perf_counter() - began
         took, hits = self._find("about walruses")
         number = self._index.search(SearchRequest("about walruses", regex=False, scope=NAME)).files[0].hits[0].line

@@ -11,9 +11,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -25,6 +24,8 @@ from linedex.build.freshness import Freshness
 from linedex.build.memory import give_back
 from linedex.build.progress import Progress
 from linedex.build.status import status_of
+from linedex.build.sync import Difference
+from linedex.build.told_edits import ToldEdits
 from linedex.errors import IndexBusy, NotFound, NotWritten
 from linedex.files.ignore import WalkSettings
 from linedex.files.roots import Root
@@ -58,17 +59,6 @@ _RETRY_SECONDS = 1.0
 """After a build that the system refused the background rests so long before the next, each time twice as long ..."""
 _LONGEST_RETRY_SECONDS = 60.0
 """... up to this."""
-_EDITS = 1_000
-"""Edits that wait to be taken in."""
-
-
-class _ToldEdit:
-    """An edit that was told, and what became of it."""
-
-    def __init__(self, edit: Edit) -> None:
-        self.edit = edit
-        self.known = False
-        self.done = threading.Event()
 
 
 class Keeper:
@@ -119,7 +109,7 @@ class Keeper:
         self._idle.set()
         self._closing = threading.Event()
         self._named: list[FileRow] = []
-        self._edits: deque[_ToldEdit] = deque()
+        self._edits = ToldEdits(self._ask_for_build)
         self.freshness = Freshness(
             *(root, settings, lambda: self._catalogue, self._ask_for_build, self._closing, limits),
         )
@@ -193,12 +183,13 @@ class Keeper:
 
         Whether it does or not, the file is answered rightly: at worst it is read whole, and then indexed anew.
         """
-        if self._thread is None or self._closing.is_set() or len(self._edits) >= _EDITS:
+        if self._thread is None or self._closing.is_set():
             return False
-        told = _ToldEdit(edit)
-        self._edits.append(told)
-        self._ask_for_build()
-        return told.done.wait(timeout) and told.known
+        return self._edits.tell(edit, timeout)
+
+    def expecting(self, path: RelPath) -> AbstractContextManager[None]:
+        """Leave a file alone that is about to be edited, until the context ends, in which `edited` is called."""
+        return self._edits.expecting(path)
 
     def status(self, problems: tuple[str, ...] = ()) -> IndexStatus:
         """Return the state of the index; `problems` are those of others, in sentences."""
@@ -337,7 +328,7 @@ class Keeper:
             except NotWritable as refusal:
                 self._refusal = str(refusal)
                 self._progress.end()
-                self._release_edits()
+                self._edits.release()
                 self._idle.set()
                 self._wake.set()
                 self._closing.wait(retry)
@@ -398,16 +389,8 @@ class Keeper:
         for row in named:
             if row.key not in self._catalogue.places_by_key:
                 builder.add(self._catalogue, row)
-        while self._edits:
-            told = self._edits.popleft()
-            told.known = builder.take_in(self._catalogue, told.edit) is not None
-            told.done.set()
+        self._edits.take(lambda edit: builder.take_in(self._catalogue, edit) is not None)
         builder.build(self._catalogue, walk=not self._loose, nice=nice)
-
-    def _release_edits(self) -> None:
-        """Let nobody wait for edits to be taken in that cannot be."""
-        while self._edits:
-            self._edits.popleft().done.set()
 
     def _made_builder(self) -> Builder:
         if self._builder is None:
@@ -417,11 +400,14 @@ class Keeper:
             self._builder = Builder(
                 *(self._root, self._sidecar, self._settings, self._limits, self._progress),
                 *(self._publish, self.policy, self._added_languages),
-                None if self._loose else self.freshness.difference,
+                None if self._loose else self._difference,
             )
             if self._closing.is_set():
                 self._builder.stop()
         return self._builder
+
+    def _difference(self, catalogue: Catalogue) -> Difference | None:
+        return self._edits.without_expected(self.freshness.difference(catalogue), catalogue)
 
     def _publish(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue

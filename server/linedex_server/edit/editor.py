@@ -12,7 +12,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -194,10 +194,23 @@ class Editor:
         """
         before: dict[bytes, Fingerprint] = {}
         progress.check()
-        done = self.engine.committer.commit([_noting(one, before) for one in targets], tool=tool, undoes=undoes)
-        for one in done:
-            self._tell(one, before.get(one.place.absolute))
+        with ExitStack() as expected:
+            for target in targets:
+                expected.enter_context(self._expecting(target.place))
+            done = self.engine.committer.commit([_noting(one, before) for one in targets], tool=tool, undoes=undoes)
+            for one in done:
+                self._tell(one, before.get(one.place.absolute))
         return done
+
+    def _expecting(self, place: Place) -> AbstractContextManager[None]:
+        """Have the index of a large file wait until it is told what becomes of it."""
+        try:
+            if os.stat(place.absolute).st_size <= self._workspace.settings.limits.large_file:
+                return nullcontext()
+            index, path = self._workspace.at(display(place.absolute))
+        except (OSError, LinedexError):
+            return nullcontext()  # a new file, or one that cannot be read, which the commit will say
+        return index.expecting(path)
 
     def _tell(self, done: Committed, before: Fingerprint | None) -> None:
         """Spare the index a whole read of a large file; of a small one it hears by itself."""

@@ -350,9 +350,11 @@ import os, resource, sys
 from pathlib import Path
 from linedex.errors import LinedexError
 from linedex.index import Index
+from linedex.later import load_all
 from linedex.limits import Limits
 sys.path.insert(0, sys.argv[3])
 from tests.linedex.build.plain_search import expected, fill, found, indexed, until
+load_all()  # as a daemon does, which is what may run out of descriptors
 root = Path(sys.argv[1])
 with Index(root, Path(sys.argv[2]), Limits(workers=0, index_symbols=False)) as index:
     index.build()

@@ -80,7 +80,12 @@ def agrees(index: Index, log: Log) -> None:
     middle, late = log.lines[len(log.lines) // 3].when, log.lines[-len(log.lines) // 4].when
     for level in ("", "error"):
         request = SearchRequest(
-            *("bob",), scope=NAME, since=f"{middle:%Y-%m-%dT%H:%M:%S}", until=f"{late:%Y-%m-%dT%H:%M:%S}", level=level
+            *("bob",),
+            scope=NAME,
+            max_hits=1000,
+            since=f"{middle:%Y-%m-%dT%H:%M:%S}",
+            until=f"{late:%Y-%m-%dT%H:%M:%S}",
+            level=level,
         )
         found = [hit.line for file in index.search(request).files for hit in file.hits]
         assert found == [
