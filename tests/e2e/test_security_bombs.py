@@ -127,7 +127,10 @@ def test_a_text_of_any_length_is_refused_in_words_or_answered(served: Served, to
         assert len(block.text) < 22_000
 
 
-@pytest.mark.parametrize("searched", TEXTS.values(), ids=TEXTS)
+SEARCHED = {**TEXTS, "1,000,000 blanks": " " * 1_000_000, "1,000,000 dots": "." * 1_000_000}
+
+
+@pytest.mark.parametrize("searched", SEARCHED.values(), ids=SEARCHED)
 def test_a_change_whose_text_is_long_is_refused_in_words(served: Served, searched: str) -> None:
     (served.folder / "a.txt").write_text("b" * 200_000 + "\n" + "b b\n" * 2_000, encoding="utf-8")
     refusal = served.refusal(

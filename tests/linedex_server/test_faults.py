@@ -103,6 +103,8 @@ def test_a_long_call_to_a_daemon_that_lives_is_waited_for(house: House, monkeypa
 
 def test_who_comes_to_a_daemon_that_was_stopped_is_told_in_bounded_time(house: House) -> None:
     daemon = house.serve("--root", str(house.root("root", a="needle\n")))
+    # of one that is stopped while it writes, the index is waited for twice five seconds
+    assert house.run("index", str(house.folder / "root")).returncode == 0
     daemon.send_signal(signal.SIGSTOP)
     try:
         for starting in (True, False):
