@@ -27,7 +27,7 @@ class Limits:
     """Text handed to a worker in one request."""
     commit_bytes: int = 64 << 20
     """Text whose results are committed in one transaction."""
-    commit_seconds: float = 2.0
+    commit_seconds: float = 4.0
     staged_bytes: int = 64 << 20
     """A file over this has its lines indexed first, and its signatures and log parts afterwards."""
     checkpoint_bytes: int = 64 << 20

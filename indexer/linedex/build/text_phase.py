@@ -39,7 +39,7 @@ from linedex.store.signatures import ColumnWriter, repack
 _FilesPool: TypeAlias = Pool[ReadFiles, FilesTold] | InlinePool[ReadFiles, FilesTold]
 _RangePool: TypeAlias = Pool[ReadRange, RangeRead] | InlinePool[ReadRange, RangeRead]
 
-_COMMITS = 3
+_COMMITS = 6
 """Of small files a seventh of the text waits, as columns, so more text may wait than `commit_bytes`: then more columns
 fill a group at once and need not be stored in between."""
 _AHEAD = 8

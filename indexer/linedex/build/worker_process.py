@@ -10,6 +10,7 @@ parent's `__main__` again, which costs seconds under a server's entry point and 
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import pkgutil
@@ -22,6 +23,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
+
+from linedex.build.memory import collect_seldom
 
 IN_HAND = struct.Struct("=qd")
 """What stands in the shared note: ordinal of the item in hand (-1: none), and the monotonic clock when it began."""
@@ -84,6 +87,8 @@ def main(pipe: int, note: int) -> None:
         except Exception as error:  # noqa: BLE001 - any failure of foreign set-up code is reported, not raised
             connection.send(Ready(problem=_words(error)))
             return
+        gc.freeze()
+        collect_seldom()
         connection.send(Ready())
         while True:
             _work(connection, note, task, pickle.loads(connection.recv_bytes()), orders.item_seconds)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from linedex.answers import IndexStatus, Phase, PhaseProgress
+from linedex.build.memory import collect_seldom
 from linedex.errors import IndexBusy
 from linedex_server.asking import index_by_daemon
 from linedex_server.cli.door import opened
@@ -115,6 +116,7 @@ def index(folders: tuple[str, ...], verbose: bool) -> int:
     """
     settings = Settings.load()
     screen = Screen.of_stdout()
+    collect_seldom()
     with opened(settings) as places:
         for position, folder in enumerate(folders):
             target = places.root(folder)

@@ -7,7 +7,6 @@ another. An index that is half built goes on at the next start.
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import signal
@@ -21,6 +20,7 @@ import anyio
 import anyio.to_thread
 from anyio.abc import SocketListener
 
+from linedex.build.memory import collect_seldom
 from linedex.errors import LinedexError
 from linedex_server.config import Settings
 from linedex_server.daemon.door import Door
@@ -43,12 +43,6 @@ SWITCH_SECONDS = 0.001
 """How long a thread may keep the interpreter from another; Python's own is five times as long."""
 
 
-COLLECT_AFTER = 10_000, 10, 50
-"""The thresholds of the garbage collector. By Python's own, listing 78,579 files makes it look through all objects some
-ten times, and each of these looks stops every thread for up to 116 ms; there is next to nothing for it to find, and an
-index that has nothing to do collects by itself."""
-
-
 def run(seat: Seat, settings: Settings, *, until_idle: bool, http: str | None = None) -> None:
     """Be the daemon until the end; ends the process.
 
@@ -65,7 +59,7 @@ def run(seat: Seat, settings: Settings, *, until_idle: bool, http: str | None = 
     record(seat.state_dir, Launcher.own())
     # a client that comes while a tree is listed needs the interpreter many times over
     sys.setswitchinterval(SWITCH_SECONDS)
-    gc.set_threshold(*COLLECT_AFTER)
+    collect_seldom()
     house = House(seat, settings)
     engine = engine_of(replace(settings, state_dir=seat.state_dir))
     own = door = None
