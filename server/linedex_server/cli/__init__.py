@@ -28,6 +28,8 @@ def main() -> int:
         status = run(sys.argv[1:])
         sys.stdout.flush()
     except KeyboardInterrupt:
+        # What was not written yet would be at the end, which waits for a reader that may be waiting for us.
+        _write_no_more()
         return 130
     except BrokenPipeError:
         # The reader has enough (`| head`).
