@@ -110,10 +110,10 @@ def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> 
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Print the version."
 )
 def cli() -> None:
-    """Find and read text in folders and huge files, in milliseconds.
+    """Find and read text in folders and huge files.
 
-    Works at once on any folder; after `linedex index DIR` an answer on it takes milliseconds, and is still checked
-    against the files as they are now. `linedex COMMAND --help` has examples of each.
+    Works at once on any folder; after `linedex index DIR` an answer on it reads only what may match, and is still
+    checked against the files as they are now. `linedex COMMAND --help` has examples of each.
     """
 
 

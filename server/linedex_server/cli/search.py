@@ -187,7 +187,7 @@ def _searched(options: SearchOptions, settings: Settings, screen: Screen) -> int
     unindexed = [place for place in searched if place.is_folder and not place.indexed]
     if unindexed and time.monotonic() - began > SLOW_SECONDS and sys.stderr.isatty():
         folder = screen.path(unindexed[0].named or b".")
-        notify(f"linedex: every file was read; after `linedex index {folder}` such a search takes milliseconds")
+        notify(f"linedex: every file was read; after `linedex index {folder}` such a search reads what may match")
     if len(searched) < len(paths):
         return 2
     if search.found:
@@ -252,7 +252,7 @@ def search(**options: Any) -> int:
     """Find PATTERN, a regular expression, in PATHs (default: this folder).
 
     A folder is searched whole, but for hidden files, binary files and what .gitignore leaves out. After
-    `linedex index` it takes milliseconds; every hit is read from the file as it is now.
+    `linedex index` only files that may match are read; every hit is read from the file as it is now.
     """
     chosen = SearchOptions(**options)
     return _searched(chosen, Settings.load(), Screen.of_stdout(chosen.color))
