@@ -70,8 +70,10 @@ class ToldEdits:
         """Take in what was told; `take_in` says whether the index knew the file."""
         while self._edits:
             told = self._edits.popleft()
-            told.known = take_in(told.edit)
-            told.done.set()
+            try:
+                told.known = take_in(told.edit)
+            finally:
+                told.done.set()
 
     def release(self) -> None:
         """Let nobody wait for edits to be taken in that cannot be."""

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.linedex.build.test_splicing import NAME, TINY, lines_with, mark_of
 
+from linedex.build.splicing import Edit
+from linedex.build.told_edits import ToldEdits
 from linedex.index import Index
 from linedex.model import Fingerprint
 
 SOON = 20.0
+MARK = Fingerprint(0, 0, 0, 0, 0)
 LINE = b"an entirely new sentence\n"
 BODY = b"".join(b"2026-01-01 00:00:%02d seq=%d\n" % (at % 60, at) for at in range(60))
 MIDDLE = BODY.index(b"seq=30") + len(b"seq=30\n")
@@ -71,3 +75,20 @@ def test_without_word_of_what_is_to_come_the_file_is_read_anew(log: Path, tmp_pa
         assert lines_with(index, "entirely") == [32]
         assert index.wait(SOON)
         assert not index.edited(NAME, before, [(MIDDLE, MIDDLE, len(LINE))], timeout=SOON)
+
+
+def test_who_told_of_an_edit_is_let_go_when_it_cannot_be_taken_in() -> None:
+    asked = threading.Event()
+    answers: list[bool] = []
+
+    def refuse(_: Edit) -> bool:
+        raise OSError("the disk is full")
+
+    told = ToldEdits(asked.set)
+    teller = threading.Thread(target=lambda: answers.append(told.tell(Edit(NAME, MARK, ()), SOON)))
+    teller.start()
+    assert asked.wait(SOON)
+    with pytest.raises(OSError, match="full"):
+        told.take(refuse)
+    teller.join(SOON / 2)
+    assert answers == [False]
