@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -103,17 +105,22 @@ class RangeRead:
     sums: tuple[Checksum, ...] = ()
 
 
+class RangeBytes(NamedTuple):
+    """The bytes of a range, those before it from `ReadRange.lead` on, and those beyond it that are read with it."""
+
+    lead: bytes
+    data: bytes
+    beyond: bytes
+
+
 def read_range(job: ReadRange) -> RangeRead:
     """Cut one range of a large file into blocks and make their columns."""
     read = range_bytes(job)
-    if read is None:
-        return RangeRead(None, None)
-    start, end = job.start - job.lead, job.end - job.lead
-    return blocks_of(job, read[start:end], read[end:], read[:start])
+    return RangeRead(None, None) if read is None else blocks_of(job, read.data, read.beyond, read.lead)
 
 
-def range_bytes(job: ReadRange) -> bytes | None:
-    """Return the bytes of a range, from `job.lead` on and with those beyond it; None when the file has changed."""
+def range_bytes(job: ReadRange) -> RangeBytes | None:
+    """Return the bytes of a range; None when the file has changed."""
     try:
         descriptor = Root(job.root).open(job.path)
     except LinedexError:
@@ -123,16 +130,19 @@ def range_bytes(job: ReadRange) -> bytes | None:
         now = fingerprints.from_stat(os.fstat(descriptor))
         if not same_or_longer(mark, now) or (job.decoded is not None and now.size != mark.size):
             return None
-        size = min(job.end + job.beyond, job.size) - job.lead
+        edges = (job.lead, job.start, job.end, max(job.end, min(job.end + job.beyond, job.size)))
         if job.decoded is None:
-            read = os.pread(descriptor, size, job.lead)
+            # one by one: to take a whole apart copies megabytes, which takes as long as to read them
+            read = RangeBytes(*(os.pread(descriptor, high - low, low) for low, high in pairwise(edges)))
         else:
-            read = read_decoded(descriptor, job.decoded, mark, job.lead, size)
+            text = read_decoded(descriptor, job.decoded, mark, job.lead, edges[-1] - job.lead)
+            read = RangeBytes(*(text[low - job.lead : high - job.lead] for low, high in pairwise(edges)))
     except OSError:
         return None
     finally:
         os.close(descriptor)
-    return None if len(read) < job.end - job.lead else read
+    whole = len(read.lead) == job.start - job.lead and len(read.data) == job.end - job.start
+    return read if whole else None
 
 
 def confirmed(root: str, path: RelPath, mark: Fingerprint) -> bool:

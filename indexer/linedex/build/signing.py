@@ -135,7 +135,7 @@ class _Signing:
 
     def _read(self, offset: int, size: int) -> bytes:
         found = range_bytes(replace(self._job(offset, offset + size, signed=False), log=None))
-        return b"" if found is None else found[:size]
+        return b"" if found is None else found.data
 
     def _turns(self, runs: list[BlockRun], at: int) -> list[_Turn]:
         """Return what is left to read: runs without signatures, and those behind byte `at` if the file is a log."""

@@ -82,7 +82,7 @@ class _Large:
     def read(self, offset: int, size: int) -> bytes:
         """Return bytes of the text, none when the file is not what it was."""
         found = range_bytes(self._placed(replace(self.jobs[0], start=offset, end=offset + size, log=None)))
-        return b"" if found is None else found[:size]
+        return b"" if found is None else found.data
 
     def _placed(self, job: ReadRange) -> ReadRange:
         if self.decoded is None:

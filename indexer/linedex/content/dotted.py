@@ -17,31 +17,29 @@ import numpy.typing as npt
 
 DOTTED_GRAM: Final = 8
 _DOT: Final = ord(".")
-_ALLOWED: Final = np.zeros(256, np.uint8)
-_ALLOWED[list(b"0123456789.")] = 1
-_ALL_ALLOWED: Final = np.uint64(0x0101010101010101)
+_DOTS: Final = 2
+_ZERO: Final = np.uint8(ord("0"))
 _MIX: Final = 0x9E3779B97F4A7C15
 _TOP: Final = np.uint64(32)
 _WRAP: Final = (1 << 64) - 1
-_BEFORE: Final = np.arange(DOTTED_GRAM)
 _NONE: Final = np.empty(0, np.uint32)
 
 
 def dotted_hashes(text: bytes) -> npt.NDArray[np.uint32]:
     """Return the 32-bit hashes of the dotted grams of a text, in no certain order, some perhaps more than once."""
-    if len(text) < DOTTED_GRAM:
-        return _NONE
     octets = np.frombuffer(text, np.uint8)
-    dots = np.flatnonzero(octets == _DOT)
-    near = dots[1:] - dots[:-1] < DOTTED_GRAM
-    if not near.any():
+    dots = octets == _DOT
+    if len(text) < DOTTED_GRAM or np.count_nonzero(dots) < _DOTS:
         return _NONE
-    # a gram has two dots if it begins before the first of a near pair and ends behind the second
-    first, second = dots[:-1][near], dots[1:][near]
-    begins = first[:, None] - _BEFORE
-    begins = begins[(begins >= 0) & (begins + DOTTED_GRAM > second[:, None]) & (begins + DOTTED_GRAM <= len(text))]
-    words = np.ndarray((len(text) - DOTTED_GRAM + 1,), "<u8", text, 0, (1,))[begins]
-    words = words[_ALLOWED[words.view(np.uint8)].view(np.uint64) == _ALL_ALLOWED]
+    allowed = octets - _ZERO < 10
+    allowed |= dots
+    seen = dots.view(np.uint8)
+    # of eight places in a row: whether all are allowed, and how many hold a dot
+    for apart in (1, 2, 4):
+        allowed = allowed[:-apart] & allowed[apart:]
+        seen = seen[:-apart] + seen[apart:]
+    allowed &= seen >= _DOTS
+    words = np.ndarray((len(text) - DOTTED_GRAM + 1,), "<u8", text, 0, (1,))[np.flatnonzero(allowed)]
     hashes: npt.NDArray[np.uint32] = (words * np.uint64(_MIX) >> _TOP).astype(np.uint32)
     return hashes
 
@@ -49,7 +47,7 @@ def dotted_hashes(text: bytes) -> npt.NDArray[np.uint32]:
 def dotted_grams(string: bytes) -> tuple[bytes, ...]:
     """Return the dotted grams of a string, in order."""
     windows = (string[at : at + DOTTED_GRAM] for at in range(len(string) - DOTTED_GRAM + 1))
-    return tuple(window for window in windows if window.count(b".") > 1 and window.replace(b".", b"").isdigit())
+    return tuple(window for window in windows if window.count(b".") >= _DOTS and window.replace(b".", b"").isdigit())
 
 
 def dotted_hash(gram: bytes) -> int:
