@@ -32,6 +32,8 @@ from linedex.store.blocks import BlockRun
 from linedex.store.catalogue import Catalogue
 from linedex.store.files import TextFacts
 
+_AHEAD = 16
+"""Ranges a worker that are read while a run is committed: a run takes about as long as 30, whose columns are 8 MB."""
 _Pool: TypeAlias = Pool[ReadRange, RangeRead] | InlinePool[ReadRange, RangeRead]
 
 
@@ -87,7 +89,13 @@ class SigningPhase:
         limits = self._site.limits
         if not limits.workers:
             return InlinePool(read_range)
-        return Pool(read_range, workers=limits.workers, item_seconds=limits.analyse_seconds, nice=self._site.nice)
+        return Pool(
+            read_range,
+            workers=limits.workers,
+            item_seconds=limits.analyse_seconds,
+            nice=self._site.nice,
+            ahead=_AHEAD,
+        )
 
 
 class _Signing:
