@@ -47,6 +47,7 @@ from linedex.query.syntax import (
     contains,
     spans_lines,
 )
+from linedex.query.words import WordEngine, begins_and_ends_as_word
 
 
 class LineMatch(NamedTuple):
@@ -265,9 +266,17 @@ def _engine(tree: Node, request: SearchRequest, *, multiline: bool, seconds: flo
         return regex_engine() if multiline else LineEngine(re2_engine(word_edges=False), re2_engine(), regex_engine())
     if contains(tree, lambda node: isinstance(node, AnyByte)) and not multiline:
         return LineEngine(Re2Engine("", Extent(0, 0), seconds, multiline=False), re2_engine())
-    if isinstance(tree, Literal) and not (tree.fold or multiline or request.word or request.whole_line):
-        return LiteralEngine(tree.text.encode(), re2_engine())
+    if isinstance(tree, Literal) and not (multiline or request.whole_line):
+        if request.word and begins_and_ends_as_word(tree.text):
+            return WordEngine(_literal_engine(tree, seconds), re2_engine)
+        if not request.word:
+            return _literal_engine(tree, seconds)
     return re2_engine()
+
+
+def _literal_engine(tree: Literal, seconds: float) -> Engine:
+    engine = Re2Engine(to_re2(tree), extent_of(tree), seconds, multiline=False)
+    return engine if tree.fold else LiteralEngine(tree.text.encode(), engine)
 
 
 def check_text(pattern: str, limits: Limits) -> None:
