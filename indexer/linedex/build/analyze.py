@@ -22,7 +22,7 @@ from linedex.content.logs.zones import zone_of
 from linedex.content.symbols import has_outline
 from linedex.errors import LinedexError
 from linedex.files import fingerprint as fingerprints
-from linedex.files import text_format
+from linedex.files import holes, text_format
 from linedex.files.compressed.codec import MAGIC_BYTES, codec_of, is_named_compressed
 from linedex.files.fingerprint import EDGE_BYTES, digest, from_stat
 from linedex.files.roots import Root
@@ -176,7 +176,7 @@ def _survey_large(descriptor: int, file: FileId, path: RelPath, limits: Limits) 
     mark, seen = fingerprints.settled(descriptor)
 
     def read(offset: int, size: int) -> bytes:
-        return os.pread(descriptor, min(size, mark.size - offset), offset)
+        return holes.pread(descriptor, min(size, mark.size - offset), offset)
 
     spelling = text_format.detect(read, mark.size)
     if spelling.binary:

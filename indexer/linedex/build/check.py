@@ -22,6 +22,7 @@ from linedex.build.compressed import SurveyFile, survey_file
 from linedex.content.grams import MAX_BITS, MIN_BITS, Bits, transpose
 from linedex.content.lines import LineEnds, Reader
 from linedex.errors import LinedexError
+from linedex.files import holes
 from linedex.files.compressed.codec import is_named_compressed
 from linedex.files.fingerprint import change, from_stat
 from linedex.files.names import display
@@ -221,7 +222,7 @@ def _text(db: apsw.Connection, descriptor: int, file: FileId, limits: Limits) ->
     """Give what reads the text of an open file, compressed or not."""
 
     def read(offset: int, size: int) -> bytes:
-        return os.pread(descriptor, size, offset)
+        return holes.pread(descriptor, size, offset)
 
     decoding = decodings.stored(db, file)
     mark = file_rows.stored_fingerprint(db, file)

@@ -5,11 +5,11 @@ Promise: memory is one piece of a mebibyte whatever a checkpoint's size, and a b
 
 from __future__ import annotations
 
-import os
 import zlib
 from typing import Final
 
 from linedex.build.site import Site
+from linedex.files import holes
 from linedex.model import FileId
 from linedex.store import checkpoints
 
@@ -28,7 +28,7 @@ def checksum(site: Site, descriptor: int, start: int, end: int) -> int:
         OSError: they cannot be read.
     """
     crc = 0
-    while start < end and (piece := os.pread(descriptor, min(_PIECE, end - start), start)):
+    while start < end and (piece := holes.pread(descriptor, min(_PIECE, end - start), start)):
         if site.stop.is_set():
             raise Stopped
         crc = zlib.crc32(piece, crc)

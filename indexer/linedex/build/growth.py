@@ -28,7 +28,7 @@ from linedex.content.lines import LineEnds, cut_ranges
 from linedex.content.symbols import has_outline
 from linedex.errors import LinedexError
 from linedex.files import fingerprint as fingerprints
-from linedex.files import text_format
+from linedex.files import holes, text_format
 from linedex.files.compressed.codec import is_named_compressed
 from linedex.files.roots import Root
 from linedex.model import Change, FileId, FileState, Fingerprint, LineCount, RelPath, TextFormat
@@ -252,7 +252,7 @@ class _Step:
         begin, kept = self._kept
         if begin <= offset and offset + size <= begin + len(kept):
             return kept[offset - begin : offset - begin + size]
-        return os.pread(self._descriptor, max(0, min(size, self._mark.size - offset)), offset)
+        return holes.pread(self._descriptor, max(0, min(size, self._mark.size - offset)), offset)
 
     def _keep(self, begin: int) -> None:
         """Read the end of the file once for all that looks at it, if it is short."""

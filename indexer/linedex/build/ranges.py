@@ -24,6 +24,7 @@ from linedex.content.logs.records import Carry
 from linedex.content.logs.texts import LogReading, ahead_bytes, carry_before
 from linedex.errors import LinedexError
 from linedex.files import fingerprint as fingerprints
+from linedex.files import holes
 from linedex.files.roots import Root
 from linedex.limits import Limits
 from linedex.model import FileId, Fingerprint, RelPath, TextFormat
@@ -133,7 +134,7 @@ def range_bytes(job: ReadRange) -> RangeBytes | None:
         edges = (job.lead, job.start, job.end, max(job.end, min(job.end + job.beyond, job.size)))
         if job.decoded is None:
             # one by one: to take a whole apart copies megabytes, which takes as long as to read them
-            read = RangeBytes(*(os.pread(descriptor, high - low, low) for low, high in pairwise(edges)))
+            read = RangeBytes(*(holes.pread(descriptor, high - low, low) for low, high in pairwise(edges)))
         else:
             text = read_decoded(descriptor, job.decoded, mark, job.lead, edges[-1] - job.lead)
             read = RangeBytes(*(text[low - job.lead : high - job.lead] for low, high in pairwise(edges)))
@@ -170,7 +171,9 @@ def blocks_of(job: ReadRange, data: bytes, beyond: bytes, lead: bytes = b"") -> 
     """Cut the bytes of a range into blocks; `beyond` are the bytes behind it and `lead` those before, as `job` says."""
     ends = LineEnds.of(job.format)
     inside = replace(job.format, bom=0)
-    starts, line_ends, ended, columns = [], [], [], []
+    starts, line_ends, ended = [], [], []
+    columns: list[Bits] = []
+    before = b""
     seen = np.zeros(1 << MAX_BITS, np.bool_) if job.whole else None
     for low, high, line_end in cut_blocks(data, job.start, ends, job.limits):
         block = data[low:high]
@@ -180,7 +183,9 @@ def blocks_of(job: ReadRange, data: bytes, beyond: bytes, lead: bytes = b"") -> 
         if not line_end:
             block += (data[high : high + OVERLAP] + beyond)[:OVERLAP]
         if job.signed:
-            columns.append(block_column(block, inside, seen))
+            # a hole has the same block over and over
+            columns.append(columns[-1] if block == before else block_column(block, inside, seen))
+            before = block
     blocks = BlockColumns(
         np.array(starts, np.int64),
         np.array(line_ends, np.int64),

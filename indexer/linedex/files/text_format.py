@@ -97,7 +97,7 @@ def detect(read: Read, size: int) -> TextFormat:
         return TextFormat("utf-8", 0, ends.style, ends.final)
     if share > _CONTROLS_IN_LEGACY:
         return BINARY
-    legacy = legacy_encoding(sample)
+    legacy = legacy_encoding(_dense(sample))
     return TextFormat(legacy, 0, ends.style, ends.final) if legacy else BINARY
 
 
@@ -278,9 +278,14 @@ def _scan(read: Read, size: int, start: int, ends: _LineEnds) -> int | None:
     return offset - pending if invalid is None and pending else invalid
 
 
+def _dense(sample: bytes) -> bytes:
+    """Return a sample without holes of NULs: a log has them after a power cut."""
+    return _HOLES.sub(b"", sample) if _HOLE in sample else sample
+
+
 def _control_share(sample: bytes) -> float:
-    """Return the share of control codes, holes of NULs left out: a log has them after a power cut."""
-    dense = _HOLES.sub(b"", sample) if _HOLE in sample else sample
+    """Return the share of control codes, holes left out."""
+    dense = _dense(sample)
     return controls(dense) / len(dense) if dense else float(bool(sample))
 
 

@@ -99,6 +99,7 @@ class _Found:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._cut_column = 0
+        self._barren = b""
         self.hit: Hit | None = None
         self.undecided = False
 
@@ -120,6 +121,9 @@ class _Found:
         if self._cut_column and self._cut_column <= columns_before + 1:
             self.undecided = True  # what the part before had no end of begins before this one, or at its edge
         self._cut_column = 0
+        inner = not (part.opens or part.closes)
+        if inner and text == self._barren:
+            return  # a hole is the same part over and over
         spans: list[ByteSpan] = []
         begin = self._told(text, columns_before)
         for start, end in _matches(matcher, text, begin, self._limits):
@@ -127,6 +131,7 @@ class _Found:
                 self._cut_column = columns_before + excerpt.length(text[:start]) + 1
             elif start > 0 or part.opens:
                 spans.append((start, end))
+        self._barren = text if inner and begin is None and not spans and not self._cut_column else b""
         if spans and self.hit is None:
             first, *spans = spans
             made = excerpt.make_hit(

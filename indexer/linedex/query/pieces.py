@@ -20,7 +20,7 @@ from linedex.content.grams import BLOCK_GRAM
 from linedex.content.lines import LineEnds, Reader
 from linedex.errors import LinedexError, NotAFile, NotFound
 from linedex.files import fingerprint as fingerprints
-from linedex.files import text_format
+from linedex.files import holes, text_format
 from linedex.files.compressed.decoding import TooDense
 from linedex.files.fingerprint import from_stat
 from linedex.files.names import display
@@ -264,7 +264,7 @@ class Pieces:
 
         def read(offset: int, length: int) -> bytes:
             within = max(0, min(length, size - offset))
-            return os.pread(descriptor, within, offset) if text is None else text.read(offset, within)
+            return holes.pread(descriptor, within, offset) if text is None else text.read(offset, within)
 
         part = self._indexed_part(entry, from_stat(status), read) if text is None else text.part
         reader: Reader = part.reading(read, size) if part else read

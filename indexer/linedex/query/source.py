@@ -22,7 +22,7 @@ from linedex.content.folding import utf8_text
 from linedex.content.lines import LineEnds, LineIndex, Reader
 from linedex.errors import BinaryFile, ChangedWhileRead, Unreadable
 from linedex.files import fingerprint as fingerprints
-from linedex.files import text_format
+from linedex.files import holes, text_format
 from linedex.files.compressed.codec import plain_name
 from linedex.files.compressed.decoding import TooDense
 from linedex.files.names import display
@@ -230,7 +230,7 @@ class Source:
     def _pread(self, offset: int, size: int) -> bytes:
         parts: list[bytes] = []
         while size > 0:
-            part = os.pread(self._descriptor, size, offset) if self._text is None else self._text.read(offset, size)
+            part = holes.pread(self._descriptor, size, offset) if self._text is None else self._text.read(offset, size)
             if not part:
                 raise self._restless()
             parts.append(part)

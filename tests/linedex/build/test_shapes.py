@@ -1,6 +1,8 @@
 """Files of unusual shapes, small: what counts as large is shrunk, so that a few lines have all the edges."""
 
+import errno
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,7 @@ LIMITS = Limits(
     workers=0,
 )
 NAME = RelPath(b"app.log")
+JAPANESE = "これは日本語の長い文章です。検索が正しく"
 
 
 @pytest.fixture
@@ -97,6 +100,49 @@ def test_the_hole_that_a_writer_leaves_behind_a_truncation_is_one_line(log: Path
         assert hits(index, "second after") == [2]
         assert index.tail(NAME, 1).total_lines == 2
         assert index.check() == ()
+
+
+HOLES = replace(
+    LIMITS,
+    block_bytes=4 << 10,
+    block_slack=1 << 10,
+    batch_bytes=128 << 10,
+    commit_bytes=512 << 10,
+    window_bytes=256 << 10,
+    window_overlap=16 << 10,
+    checkpoint_bytes=300 << 10,
+    log_part_bytes=16 << 10,
+    log_zone="UTC",
+)
+
+
+@pytest.mark.parametrize("staged", [1 << 10, 1 << 30])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "cp932"])
+@pytest.mark.parametrize("stamped", [True, False])
+def test_a_hole_is_indexed_as_the_nuls_that_a_reading_of_it_gives(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str, staged: int, *, stamped: bool
+) -> None:
+    stamp = "2026-03-04 05:06:07 INFO " if stamped else ""
+    text = "".join(f"{stamp}{at:05d} {JAPANESE} served\n" for at in range(3_000)).encode(encoding)
+    with log.open("wb") as written:
+        for hole in (700_000, 300_000, 150_002):
+            written.write(text)
+            written.seek(hole, os.SEEK_CUR)
+        written.write(f"\n{stamp}needle behind\n{stamp}end\n".encode(encoding))
+    limits = replace(HOLES, staged_bytes=staged)
+    with Index(log.parent, tmp_path / "told.db", limits) as index:
+        index.build()
+        assert hits(index, "needle") == [9_002]
+        assert hits(index, "\0" * 20) == [3_001, 6_001, 9_001]
+        assert index.check() == ()
+
+    def refused(descriptor: int, offset: int, whence: int) -> int:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+
+    monkeypatch.setattr(os, "lseek", refused)
+    with Index(log.parent, tmp_path / "read.db", limits) as index:
+        index.build()
+    assert contents(tmp_path / "told.db") == contents(tmp_path / "read.db")
 
 
 def test_a_file_that_shrinks_while_it_is_indexed_is_known_as_it_is_then(

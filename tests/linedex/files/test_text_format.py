@@ -261,6 +261,11 @@ def test_a_log_that_begins_with_a_hole_is_the_text_behind_it(nuls: int, text: st
     assert detect_bytes(bytes(nuls) + text.encode("latin-1")).encoding == detect_bytes(text.encode("latin-1")).encoding
 
 
+def test_a_hole_in_text_of_a_legacy_encoding_leaves_it_text() -> None:
+    text = "".join(f"{at:05d} これは日本語の長い文章です。\n" for at in range(2_000)).encode("cp932")
+    assert detect_bytes(text + bytes(200_000) + text).encoding == detect_bytes(text).encoding == "cp932"
+
+
 @pytest.mark.parametrize("behind", [b"", b"\x89PNG\r\n\x1a\n" + bytes(200), bytes(range(256)) * 8])
 def test_a_hole_with_nothing_or_with_no_text_behind_it_is_binary(behind: bytes) -> None:
     assert detect_bytes(bytes(4096) + behind).binary

@@ -198,10 +198,32 @@ def _part(
 def follow(made: LogRange, carry: Carry, reading: LogReading) -> LogRange | None:
     """Return a range as it is after lines that leave `carry`; None when it has to be read again with that."""
     shift = shift_between(made.carry, carry, reading)
+    if shift is None and _passes_on(made, carry):
+        parts = tuple(replace(one, part=_passed(one.part, made.carry, carry)) for one in made.parts)
+        return LogRange(carry, parts, _more_of(carry, made.carry, made.left))
     if not shift:
         return made if shift == 0 else None
     parts = tuple(replace(one, part=_shifted(one.part, shift)) for one in made.parts)
     return LogRange(carry, parts, shifted_carry(made.left, shift))
+
+
+def _passes_on(made: LogRange, carry: Carry) -> bool:
+    """Say whether a range tells nothing itself: its lines are in no record, or all in one line, as a hole is."""
+    parts = [one.part for one in made.parts]
+    if any(part.records for part in parts):
+        return False
+    return not (made.carry.open or carry.open) or all(part.continues and not part.line_ends for part in parts)
+
+
+def _passed(part: Part, taken: Carry, true: Carry) -> Part:
+    """Return a part that tells nothing itself, read after `taken`, as it is after `true`."""
+    carry = _more_of(true, taken, part.carry)
+    return replace(part, carry=carry, last=true.clock.last, least=true.instant, greatest=true.instant)
+
+
+def _more_of(true: Carry, taken: Carry, left: Carry) -> Carry:
+    """Return what lines leave after `true` that tell nothing themselves and left `left` after `taken`."""
+    return replace(true, lines=true.lines + left.lines - taken.lines, size=true.size + left.size - taken.size)
 
 
 def shift_between(taken: Carry, true: Carry, reading: LogReading) -> int | None:
