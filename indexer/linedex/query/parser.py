@@ -41,7 +41,9 @@ _EDGES = {"A": Edge.LINE_START, "z": Edge.LINE_END, "b": Edge.WORD, "B": Edge.NO
 _TEXT_EDGES = {**_EDGES, "A": Edge.TEXT_START, "z": Edge.TEXT_END, "Z": Edge.TEXT_END}
 
 _REFERENCE = re.compile(r"[1-9][0-9]?")
-_REPEAT = re.compile(r"\{([0-9]+)(?:(,)([0-9]*))?\}")
+# as in RE2 a count has no zeros before it and at most nine digits; in other braces nothing is counted
+_COUNT = "0|[1-9][0-9]{0,8}"
+_REPEAT = re.compile(rf"\{{({_COUNT})(?:(,)({_COUNT})?)?\}}")
 _FLAGS = re.compile(r"\(\?([A-Za-z]*)(?:(-)([A-Za-z]*))?([:)])")
 _NAME = re.compile(r"\(\?P?<([^<>!=]*)>")
 _NAMED_REFERENCE = re.compile(r"\(\?P=(\w+)\)")
@@ -306,11 +308,10 @@ class _Parser:
             self._push(Literal("{", self._flags.fold))
             self._at += 1
             return
-        # Long digit strings are cut before int(): Python refuses to convert more than 4,300 digits.
-        low = int(found[1][:6]) if len(found[1].lstrip("0")) <= 5 else MOST_REPEATS + 1
+        low = int(found[1])
         high: int | None = low
         if found[2]:
-            high = None if not found[3] else int(found[3]) if len(found[3].lstrip("0")) <= 5 else MOST_REPEATS + 1
+            high = int(found[3]) if found[3] else None
         if low > MOST_REPEATS or (high or 0) > MOST_REPEATS:
             fail(f"repetition {found[0]} over {MOST_REPEATS}", self._at)
         if high is not None and high < low:

@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 import re2
 import regex
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from linedex.errors import BadPattern
 from linedex.query.code_points import quiet_options
@@ -168,3 +170,25 @@ def test_the_ends_of_a_text_are_not_those_of_its_lines() -> None:
         assert search("a\nc")
         assert not search("a\nb")
         assert not search("c\n")
+
+
+COUNTS = st.from_regex(r"0{0,3}[0-9]{0,4}|[0-9]{8,12}", fullmatch=True)
+
+
+@settings(max_examples=300, deadline=None)
+@example("0000005", "", "")
+@example("2", ",", "04")
+@example("0", ",", "00")
+@example("9999999999", "", "")
+@given(COUNTS, st.sampled_from(["", ","]), COUNTS)
+def test_braces_count_where_they_do_for_re2_and_as_often(low: str, comma: str, high: str) -> None:
+    pattern = f"a{{{low}{comma}{high if comma else ''}}}"
+    try:
+        theirs = re2.compile(pattern.encode(), quiet_options())
+    except re2.error:
+        with pytest.raises(BadPattern):
+            parse(pattern)
+        return
+    ours = re2.compile(to_re2(parse(pattern)).encode(), quiet_options())
+    for text in (pattern, *("a" * count for count in range(12))):
+        assert (ours.fullmatch(text.encode()) is None) == (theirs.fullmatch(text.encode()) is None)
