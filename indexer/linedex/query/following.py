@@ -2,13 +2,15 @@
 
 Promise: nothing is skipped and nothing begun anew in silence. Where the file of a position is found, under its own name
 or another, compressed meanwhile, or as the copy that `copytruncate` leaves, it is finished first, then the files that
-were begun after it, in the order of their last writing. Where it is not, that is said with the number of bytes that
-were not read of it. Positions in what a plain file was compressed into are of its text.
+were begun after it, in the order of their last writing, and of their names where that was in one clock tick; copies of
+what is told are left out. Where it is not found, that is said with the number of bytes that were not read of it.
+Positions in what a plain file was compressed into are of its text.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -33,6 +35,8 @@ from linedex.query.source import Source
 _MOST_NAMES: Final = 64
 """Rotated files that are looked at; of more the last written."""
 _START: Final = (0, 1)
+_DIGITS: Final = re.compile(rb"[0-9]+")
+_DATE_DIGITS: Final = 6
 
 Opens: TypeAlias = Callable[[RelPath], AbstractContextManager[Source]]
 """Opens a file of the root for the time of a question."""
@@ -97,20 +101,30 @@ class Surroundings:
             now = from_stat(os.fstat(descriptor))
             yield now, now.size, lambda offset, size: os.pread(descriptor, size, offset)
 
-    def may_continue(self, path: RelPath, position: Position) -> bool:
-        """Say whether a file may begin with what the one of a position held; of a compressed one a kilobyte is read."""
-        if is_named_compressed(self.path) or not is_named_compressed(path):
-            return True
+    def head(self, path: RelPath) -> bytes:
+        """Return the first kilobyte of a file or, if it was compressed since, of its text, and decode no more of it."""
         with self.root.opened(path) as descriptor:
-            codec = codec_of(path, os.pread(descriptor, MAGIC_BYTES, 0))
+            codec = None
+            if is_named_compressed(path) and not is_named_compressed(self.path):
+                codec = codec_of(path, os.pread(descriptor, MAGIC_BYTES, 0))
             if codec is None:
-                return True
-            wanted = min(EDGE_BYTES, position.size)
+                return os.pread(descriptor, EDGE_BYTES, 0)
             forward = Forward(lambda offset, size: os.pread(descriptor, size, offset), codec)
             head = b""
-            while len(head) < wanted and (piece := forward.step(wanted - len(head))):
+            while len(head) < EDGE_BYTES and (piece := forward.step(EDGE_BYTES - len(head))):
                 head += piece
-            return digest(head) == position.head
+            return head
+
+    def may_continue(self, path: RelPath, position: Position) -> bool:
+        """Say whether a file may begin with what the one of a position held, by its first kilobyte."""
+        return digest(self.head(path)[: position.size]) == position.head
+
+    def holds_all_of(self, path: RelPath, other: RelPath) -> bool:
+        """Say whether a file begins with all that another one holds, as far as head and end of that tell."""
+        with self.opened(other) as (_, size, read):
+            ends = edges(size, read)
+        with self.opened(path) as (_, longer, read):
+            return longer >= size and edges(size, read) == ends
 
 
 def route(around: Surroundings, position: Position) -> Route:
@@ -143,10 +157,13 @@ def route(around: Surroundings, position: Position) -> Route:
         )
     former, status = found
     # a file that has the inode of the position and is not its file has other bytes: `copytruncate` began it anew
-    between = sorted(
-        (other.mtime_ns, name, other) for name, other in others if name != former and other.mtime_ns > status.mtime_ns
-    )
-    middle = tuple(_whole(name, other) for _, name, other in between if now is None or other.inode != now.inode)
+    told = {status.inode} if now is None else {status.inode, now.inode}
+    between = [
+        (name, other) for name, other in others if other.inode not in told and _is_later(path, other, name, found)
+    ]
+    between.sort(key=lambda item: (item[1].mtime_ns, _turn(path, item[0]), item[0]))
+    ends = (former,) if now is None else (former, path)
+    middle = tuple(_whole(name, other) for name, other in _without_copies(around, between, ends))
     note = f"{display(path)} was rotated at {_time(status.ctime_ns)}, continued in {display(former)}"
     return Route((_going_on(former, status, position), *middle, *new), note)
 
@@ -181,6 +198,58 @@ def _siblings(around: Surroundings) -> list[tuple[RelPath, Fingerprint]]:
             del found[other]
     last = sorted(found.items(), key=lambda item: -item[1].mtime_ns)[:_MOST_NAMES]
     return [(RelPath(folder + b"/" + other if folder else other), now) for other, now in last]
+
+
+def _is_later(path: RelPath, now: Fingerprint, name: RelPath, former: tuple[RelPath, Fingerprint]) -> bool:
+    """Say whether a file was written after the one of a position; in the same clock tick its name tells."""
+    if now.mtime_ns != former[1].mtime_ns:
+        return now.mtime_ns > former[1].mtime_ns
+    turn, before = _turn(path, name), _turn(path, former[0])
+    # one that no number tells of is rather told than left out
+    return not (turn and before) or turn > before
+
+
+def _turn(path: RelPath, name: RelPath) -> tuple[int, ...]:
+    """Return numbers that are greater for the later of two names that rotation gave, none for a name without any."""
+    stem = path.rpartition(b".")[0]
+    given = plain_name(name).removeprefix(path if name.startswith(path) else stem)
+    digits = _DIGITS.findall(given)
+    numbers = tuple(map(int, digits))
+    # `app.log.2` was written before `app.log.1`, and `app.log-20260304` after `app.log-20260303`
+    return numbers if len(b"".join(digits)) >= _DATE_DIGITS else tuple(-number for number in numbers)
+
+
+def _without_copies(
+    around: Surroundings, between: list[tuple[RelPath, Fingerprint]], ends: tuple[RelPath, ...]
+) -> list[tuple[RelPath, Fingerprint]]:
+    """Leave out what somebody copied from a file that is told itself, one of `ends` or of those between them.
+
+    Less than a kilobyte may be equal by chance, and is rather told twice.
+    """
+    heads = {path: _head(around, path) for path in (*ends, *(name for name, _ in between))}
+    left = dict(between)
+    for name, _ in between:
+        head = heads.pop(name)
+        alike = [other for other, begin in heads.items() if begin == head] if len(head) == EDGE_BYTES else []
+        if any(_holds_all_of(around, other, name) for other in alike):
+            del left[name]
+        else:
+            heads[name] = head
+    return list(left.items())
+
+
+def _head(around: Surroundings, path: RelPath) -> bytes:
+    try:
+        return around.head(path)
+    except LinedexError:
+        return b""  # it will be said when it is read
+
+
+def _holds_all_of(around: Surroundings, path: RelPath, other: RelPath) -> bool:
+    try:
+        return around.holds_all_of(path, other)
+    except LinedexError:
+        return False
 
 
 def _former(

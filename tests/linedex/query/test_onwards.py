@@ -247,6 +247,68 @@ def test_another_name_of_the_renamed_log_is_not_told_again(index: Index, log: Pa
     assert pages(index, cursor, 100) == [told(40, 3), told(900, 3)]
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_copy_beside_the_renamed_log_is_not_told_again(index: Index, log: Path, *, whole: bool) -> None:
+    cursor = index.tail(NAME, 1).later
+    append(log, lines(40, 3))
+    shutil.copy(log, log.with_name("app.log.bak"))
+    if not whole:
+        append(log, lines(43, 3))
+    log.rename(log.with_name("app.log.1"))
+    os.utime(log.with_name("app.log.1"), ns=(10**18, 10**18))
+    os.utime(log.with_name("app.log.bak"), ns=(10**18 + 1, 10**18 + 1))
+    log.write_bytes(lines(900, 3))
+    assert pages(index, cursor, 100) == [told(40, 3 if whole else 6), told(900, 3)]
+
+
+def test_copies_of_the_new_log_and_of_one_between_are_not_told(index: Index, log: Path) -> None:
+    cursor = index.tail(NAME, 1).later
+    log.rename(log.with_name("app.log.2"))
+    log.with_name("app.log.1").write_bytes(lines(500, 50))
+    log.with_name("app.log.1.saved").write_bytes(lines(500, 50))
+    log.with_name("app.log.saved").write_bytes(lines(900, 40))
+    log.write_bytes(lines(900, 60))
+    for moment, name in enumerate(["app.log.2", "app.log.1", "app.log.1.saved", "app.log.saved"], 10**18):
+        os.utime(log.with_name(name), ns=(moment, moment))
+    assert pages(index, cursor, 200) == [told(500, 50), told(900, 60)]
+
+
+def test_logs_that_begin_alike_are_all_told(index: Index, log: Path) -> None:
+    head = b"".join(b"# this log has a head of many lines, %02d\n" % at for at in range(40))
+    log.write_bytes(head)
+    cursor = index.tail(NAME, 1).later
+    log.rename(log.with_name("app.log.2"))
+    log.with_name("app.log.1").write_bytes(head + lines(500, 2))
+    log.write_bytes(head + lines(900, 2))
+    for moment, name in enumerate(["app.log.2", "app.log.1"], 10**18):
+        os.utime(log.with_name(name), ns=(moment, moment))
+    header = head.decode().splitlines()
+    assert pages(index, cursor, 200) == [header + told(500, 2), header + told(900, 2)]
+
+
+@pytest.mark.parametrize(
+    ("older", "former", "later", "last"),
+    [
+        ("app.log.12", "app.log.11", "app.log.10", "app.log.9"),
+        ("app.log-20260302", "app.log-20260303", "app.log-20260303-01", "app.log-20260304"),
+        ("app.2026-03-02.log", "app.2026-03-03.log", "app.2026-03-04.log", "app.2026-04-01.log"),
+    ],
+)
+def test_logs_written_in_one_clock_tick_are_told_in_the_order_of_their_names(
+    index: Index, log: Path, older: str, former: str, later: str, last: str
+) -> None:
+    cursor = index.tail(NAME, 1).later
+    append(log, lines(40, 3))
+    log.rename(log.with_name(former))
+    log.with_name(older).write_bytes(lines(300, 3))
+    log.with_name(later).write_bytes(lines(500, 3))
+    log.with_name(last).write_bytes(lines(600, 3))
+    for name in (older, former, later, last):
+        os.utime(log.with_name(name), ns=(10**18, 10**18))
+    log.write_bytes(lines(900, 3))
+    assert pages(index, cursor, 100) == [told(40, 3), told(500, 3), told(600, 3), told(900, 3)]
+
+
 def test_a_truncated_log_is_begun_anew_and_what_may_be_lost_is_said(index: Index, log: Path) -> None:
     answer = index.search_file(replace(SEARCH, max_hits=1))
     size = log.stat().st_size
