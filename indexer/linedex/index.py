@@ -11,9 +11,8 @@ read; without a usable index everything is. All methods may be called from any t
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +20,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 import apsw
-import numpy as np
 
 from linedex.answers import (
     FolderListing,
@@ -36,7 +34,6 @@ from linedex.answers import (
     SymbolRequest,
 )
 from linedex.build.keeper import Keeper
-from linedex.build.sync import look
 from linedex.content.lines import LineIndex
 from linedex.errors import LinedexError
 from linedex.files.ignore import WalkSettings
@@ -47,14 +44,12 @@ from linedex.limits import DEFAULT_LIMITS, Limits
 from linedex.log_answers import Patterns, PatternsRequest, Timeline, TimelineRequest
 from linedex.model import Fingerprint, LineCount, RelPath, TextFormat
 from linedex.query.progress import Progress
-from linedex.query.source import Source, opened
-from linedex.store.catalogue import key_path
+from linedex.query.source import Source
+from linedex.standpoint import Standpoint
 from linedex.store.database import Sidecar
 from linedex.store.look import Look
 
 if TYPE_CHECKING:
-    from linedex.build.outliner import Outliner
-    from linedex.content.symbols import Extraction
     from linedex.query import (
         around,
         enclosing,
@@ -90,8 +85,6 @@ else:
     search = later("linedex.query.search")
 
 _WHOLE = RelPath(b"")
-_BESIDE_QUERIES = 1
-"""Parsing processes kept for questions about single files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +140,11 @@ class Index:
         self.root = Path(os.fsdecode(self._root.path))
         self._limits = limits
         self._settings = without_own_state(settings or WalkSettings(), self._root, sidecar, state)
-        self._added_languages = added_languages
         store = Sidecar(sidecar, str(self.root), read_only=read_only)
         self._keeper = Keeper(
             *(self._root, store, self._settings, limits), loose=loose, added_languages=added_languages
         )
-        self._lock = threading.Lock()
-        self._outliners: list[Outliner] = []  # at most one, made when it is needed
+        self._standpoint = Standpoint(self._root, self._settings, self._keeper, limits, added_languages)
 
     def under(self, limits: Limits) -> Self:
         """Return this same index with other limits for its answers; to close either closes both.
@@ -188,7 +179,7 @@ class Index:
 
     def refresh(self) -> None:
         """Look at every file now, and let the background index what has changed; returns before it has."""
-        self._look(_WHOLE)
+        self._standpoint.look(_WHOLE)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the background has nothing to do; return whether that came true within `timeout` seconds."""
@@ -232,49 +223,11 @@ class Index:
 
     def close(self) -> None:
         """End indexing at the next commit and close the sidecar; what is half done goes on at the next start."""
-        for outliner in self._outliners:
-            outliner.close()
+        self._standpoint.close()
         self._keeper.close()
 
-    # the state that questions start from
-
-    def _look(self, scope: RelPath, *, include_ignored: bool = False) -> Look:
-        catalogue = self._keeper.catalogue()
-        found = None if include_ignored else self._keeper.freshness.look(scope)
-        if found is None:
-            settings = replace(self._settings, include_ignored=True) if include_ignored else self._settings
-            found = look(self._root, settings, catalogue, scope)
-        self._keeper.learn(found)
-        for new in found.new:
-            if key_path(new.key) == scope:
-                self._keeper.learn_named(new)
-        return found
-
-    @contextmanager
-    def _source(self, path: RelPath, *, glance: bool = False) -> Iterator[Source]:
-        catalogue = self._keeper.catalogue()
-        with (
-            self._keeper.reading(catalogue) as db,
-            opened(self._root, path, catalogue, db, self._limits, glance=glance) as source,
-        ):
-            if source.place < 0 and source.size > self._limits.large_file:
-                self._look(path)
-            yield source
-
-    def _parse(self, text: bytes, language: str, full: bool) -> Extraction:
-        with self._lock:
-            if not self._outliners:
-                # 20 ms that most questions need not wait for
-                from linedex.build.outliner import Outliner  # noqa: PLC0415
-
-                outliner = Outliner(
-                    self._limits,
-                    _BESIDE_QUERIES,
-                    policy=self._keeper.policy,
-                    added_languages=self._added_languages,
-                )
-                self._outliners.append(outliner)
-        return self._outliners[0].outline(text, language, full=full)
+    def _source(self, path: RelPath, *, glance: bool = False) -> AbstractContextManager[Source]:
+        return self._standpoint.source(path, self._limits, glance=glance)
 
     # questions
 
@@ -290,7 +243,7 @@ class Index:
             BadPattern, BadCursor, BadArgument: the request cannot be answered; the message says why.
             Cancelled: nobody waits for the answer any more.
         """
-        found = self._look(request.scope, include_ignored=request.include_ignored)
+        found = self._standpoint.look(request.scope, include_ignored=request.include_ignored)
         return self._answer(found, request, progress or Progress())
 
     def pages(self, request: SearchRequest, following: int) -> Iterator[SearchAnswer]:
@@ -300,7 +253,7 @@ class Index:
             request: what is asked; the first page has its `max_hits`, so that something is seen soon.
             following: hits in each page after the first.
         """
-        found = self._look(request.scope, include_ignored=request.include_ignored)
+        found = self._standpoint.look(request.scope, include_ignored=request.include_ignored)
         while True:
             answer = self._answer(found, request, Progress())
             yield answer
@@ -355,7 +308,7 @@ class Index:
     def enclosing(self, path: RelPath, line: int, depth: int = 1, context_lines: int = 40) -> ReadAnswer:
         """Return the symbol around a line, `depth` levels out; see `query.enclosing.enclosing`."""
         with self._source(path) as source:
-            return enclosing.enclosing(source, self._parse, line, depth=depth, context_lines=context_lines)
+            return enclosing.enclosing(source, self._standpoint.parse, line, depth=depth, context_lines=context_lines)
 
     def layout(self, path: RelPath) -> Layout:
         """Return how a file is laid out: as the index knows it, where that is of the present bytes, else by reading it.
@@ -369,14 +322,14 @@ class Index:
     def outline(self, path: RelPath, *, full: bool = True) -> Outline:
         """Return the symbols of a file; with `full` fields, enum members and keys too."""
         with self._source(path) as source:
-            return outline.outline(source, self._parse, full=full)
+            return outline.outline(source, self._standpoint.parse, full=full)
 
     def overview(self, path: RelPath) -> Overview:
         """Return what a person wants to know of a file before reading it."""
 
         def told(db: apsw.Connection | None) -> Overview:
             with self._source(path, glance=True) as source:
-                return overview.overview(source, self._parse, db)
+                return overview.overview(source, self._standpoint.parse, db)
 
         return self._keeper.answered(told)
 
@@ -384,7 +337,7 @@ class Index:
 
     def timeline(self, request: TimelineRequest, progress: Progress | None = None) -> Timeline:
         """Return counts over time of the logs in scope; see `query.log_timeline.log_timeline`."""
-        found = self._look(request.scope)
+        found = self._standpoint.look(request.scope)
         return self._keeper.answered(
             lambda db: log_timeline.log_timeline(self._root, found, request, self._limits, db, progress),
             found.catalogue,
@@ -428,14 +381,12 @@ class Index:
 
     def find_symbol(self, request: SymbolRequest) -> SymbolAnswer:
         """Return the symbols that may be meant by a name, best first."""
-        found = self._look(request.scope)
-        current = np.zeros(len(found.catalogue), np.bool_)
-        current[found.low : found.high] = found.current
+        found = self._standpoint.look(request.scope)
 
         def told(db: apsw.Connection | None) -> SymbolAnswer:
             if db is None:
                 return SymbolAnswer((), 0, len(found.current), "There is no index of symbols yet.")
-            return names.find_symbol(db, found.catalogue, request, current, self._head_at)
+            return names.find_symbol(db, found.catalogue, request, found.everywhere_current(), self._head_at)
 
         answer = self._keeper.answered(told, found.catalogue)
         if found.new:
@@ -459,16 +410,12 @@ class Index:
         include_ignored: bool = False,
     ) -> PathAnswer:
         """Return the files whose path fits `name`, best first; see `query.paths.find_files`."""
-        found = self._look(scope, include_ignored=include_ignored)
-        known = found.catalogue.keys[found.low : found.high]
-        keys = [key for key, gone in zip(known, found.gone.tolist(), strict=True) if not gone]
-        if found.new:
-            keys = sorted(keys + [new.key for new in found.new])
-        return paths.find_files(keys, name, scope, max_hits, include_hidden=include_hidden)
+        found = self._standpoint.look(scope, include_ignored=include_ignored)
+        return paths.find_files(found.keys(), name, scope, max_hits, include_hidden=include_hidden)
 
     def status(self) -> IndexStatus:
         """Return the state of the index."""
-        return self._keeper.status(self._outliners[0].problems() if self._outliners else ())
+        return self._keeper.status(self._standpoint.problems())
 
     def skipped(self) -> Iterator[tuple[RelPath, str]]:
         """Yield each file whose text is not in the index, and why, in path order."""

@@ -54,3 +54,15 @@ class Look:
     def changed(self) -> bool:
         """Whether the index has something to learn from it."""
         return bool(self.new) or not bool(self.current.all())
+
+    def keys(self) -> list[bytes]:
+        """Return the keys of all files that are there, ascending."""
+        known = self.catalogue.keys[self.low : self.high]
+        there = [key for key, gone in zip(known, self.gone.tolist(), strict=True) if not gone]
+        return sorted(there + [new.key for new in self.new]) if self.new else there
+
+    def everywhere_current(self) -> npt.NDArray[np.bool_]:
+        """Return `current` for each place of the catalogue; false outside the scope."""
+        everywhere = np.zeros(len(self.catalogue), np.bool_)
+        everywhere[self.low : self.high] = self.current
+        return everywhere
