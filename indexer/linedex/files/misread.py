@@ -1,9 +1,9 @@
-"""Chinese text in GB18030 that happens to be valid UTF-8 as well, which a few words may be.
+"""Chinese text in GB18030 that happens to be valid UTF-8 as well, or most of which is, as a few words may be.
 
 Promise: UTF-8 wins but where it would be read as a jumble. All characters beyond ASCII have to be common Chinese ones
 when read as GB18030, and when read as UTF-8 every word of them has to mix alphabets, as no language does: 学习 is then
 Cyrillic and Greek. A longer Chinese text is not valid UTF-8: only 682 of the 3,755 common characters could be part of
-it.
+it. Where not all bytes are valid UTF-8, text that is pairs of bytes throughout is no UTF-8 with stray bytes.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import unicodedata
 _ASCII = bytes(range(0x80))
 # what is both a character of GB2312's first level and a character of UTF-8 in two bytes
 _BOTH = re.compile(rb"(?:[\xc2-\xd7][\xa1-\xbf])+")
+_PAIRS = re.compile(rb"(?:[\x00-\x7f]+|(?:[\xa1-\xfe]{2})+)*+")
 _FIRST_LETTER = 0xC3
 _WORDS = re.compile(r"[^\W\d_]+")
 
@@ -33,6 +34,15 @@ def reads_better_as_gb18030(content: bytes) -> bool:
             return False
         met |= bool(mixed)
     return met
+
+
+def reads_in_pairs(content: bytes) -> bool:
+    """Tell whether `content`, which is not valid UTF-8, may be in GB2312 or one of the EUCs, by all of its bytes.
+
+    Of short Chinese text a sixth of all characters are valid UTF-8 by chance, but UTF-8 with some stray bytes among
+    it is hardly ever pairs throughout: most of its characters have a byte under A1, and a stray byte stands alone.
+    """
+    return _PAIRS.fullmatch(content) is not None
 
 
 def _beyond_ascii(word: str) -> str:

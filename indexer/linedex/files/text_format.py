@@ -19,7 +19,7 @@ from functools import lru_cache
 
 from linedex.files.legacy import legacy_encoding
 from linedex.files.magic import controls, names_binary
-from linedex.files.misread import reads_better_as_gb18030
+from linedex.files.misread import reads_better_as_gb18030, reads_in_pairs
 from linedex.model import Newline, TextFormat
 
 Read = Callable[[int, int], bytes]
@@ -93,7 +93,7 @@ def detect(read: Read, size: int) -> TextFormat:
         return TextFormat("gb18030" if jumbled else "utf-8", bom, ends.style, ends.final)
     if invalid >= len(head):
         sample += _whole_lines(read(invalid - _PIECE // 2, _PIECE))
-    if _mostly_utf8(sample):
+    if _mostly_utf8(sample) and not (size <= len(head) and reads_in_pairs(body)):
         return TextFormat("utf-8", 0, ends.style, ends.final)
     if share > _CONTROLS_IN_LEGACY:
         return BINARY

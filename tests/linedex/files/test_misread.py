@@ -54,3 +54,30 @@ def test_text_in_one_alphabet_and_ascii_is_never_taken_for_chinese(text: str) ->
 
 def test_a_mark_settles_it() -> None:
     assert detect_bytes(b"\xef\xbb\xbf" + "学习".encode("gb18030")).encoding == "utf-8"
+
+
+CHINESE = (
+    "使得关系的开始比本应的更数据后的实时设备任何地址空间提供一个唯一系统就是很好的绝对必要时使用地方和传递两种层级"
+    "关系模型依然放在之前活动询问为什么报告没有得到任何主线内核版本的第一个预发平台上典型的中断传递路径有粗糙的边角"
+)
+
+
+@given(st.integers(0, len(CHINESE) - 12), st.integers(2, 12), st.sampled_from(["", "\n", "name=", "2026-03-04 "]))
+def test_a_few_chinese_characters_that_are_no_utf_8_are_not_taken_for_it(begin: int, count: int, lead: str) -> None:
+    content = (lead + CHINESE[begin : begin + count]).encode("gb18030")
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        assert detect_bytes(content).encoding != "utf-8"
+
+
+@pytest.mark.parametrize("text", ["使得关系的开始比本应的更", "数据后的实时设备", "任何地址空间", "需要通过\n"])
+def test_short_chinese_is_read_as_what_it_is(text: str) -> None:
+    assert detect_bytes(text.encode("gb18030")).encoding == "gb18030"
+
+
+@given(st.text("aé ü文дя\n", min_size=4), st.integers(0, 300), st.sampled_from([b"\xe9", b"\xff"]))
+def test_utf_8_with_one_stray_byte_stays_utf_8(text: str, place: int, stray: bytes) -> None:
+    sound = f"{text} ünïcödé é文字 и так далее\n"
+    at = min(place, len(sound))
+    assert detect_bytes(sound[:at].encode() + stray + sound[at:].encode()).encoding == "utf-8"
