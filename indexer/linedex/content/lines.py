@@ -9,6 +9,7 @@ A line ends at LF or CRLF, and at a lone CR only in a file that has no LF at all
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -76,7 +77,7 @@ class LineEnds:
         ends: Offsets = (found.astype(np.int64) + 1) * self.width
         return ends
 
-    def cut(self, data: bytes, origin: int, at: int, slack: int) -> tuple[int, bool]:
+    def cut(self, data: bytes, origin: int, at: int, slack: int, known: int) -> tuple[int, bool]:
         """Return where to cut `data` near index `at`, and whether a line ends there.
 
         The first line end at or after `at` within `slack` bytes; where there is none, a character boundary.
@@ -86,6 +87,7 @@ class LineEnds:
             origin: their offset in the file.
             at: index in `data`, at least one code unit.
             slack: bytes to look past `at`.
+            known: index in `data` where a character begins, `at` at most.
         """
         at += -(origin + at - self.base) % self.width
         found = at - self.width
@@ -94,9 +96,14 @@ class LineEnds:
             if (origin + found - self.base) % self.width == 0:
                 return found + self.width, True
             found += 1
-        return self._character_boundary(data, at, limit), False
+        return self._character_boundary(data, at, limit, known), False
 
-    def _character_boundary(self, data: bytes, at: int, limit: int) -> int:
+    @property
+    def tells_boundaries(self) -> bool:
+        """Whether a few bytes tell where characters begin, as in UTF-8 and in what has wider code units."""
+        return self.width > 1 or self.encoding == "utf-8"
+
+    def _character_boundary(self, data: bytes, at: int, limit: int, known: int) -> int:
         if self.encoding == "utf-8":
             for ahead in range(4):
                 if at + ahead >= len(data) or data[at + ahead] & 0xC0 != 0x80:
@@ -105,7 +112,25 @@ class LineEnds:
         if self.width > 1:
             high = at + 1 if self.encoding.endswith("le") else at
             return at + 2 if self.width == 2 and high < len(data) and data[high] in _LOW_SURROGATE else at
-        return next((index + 1 for index in range(at, limit) if data[index] in _ALWAYS_WHOLE), at)
+        whole = next((index + 1 for index in range(at, limit) if data[index] in _ALWAYS_WHOLE), 0)
+        return whole or counted_boundary(data, at, known, self.encoding)
+
+
+def counted_boundary(data: bytes, at: int, known: int, encoding: str) -> int:
+    """Return the first place from `at` on where a character begins, counted off from one where one is known to begin.
+
+    Args:
+        data: text in an encoding whose bytes do not tell by themselves where a character begins, some bytes past `at`.
+        at: index in it.
+        known: index of the first byte of a character, `at` at most.
+        encoding: its codec.
+    """
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    decoder.decode(data[known:at])
+    while at < len(data) and decoder.getstate()[0]:
+        decoder.decode(data[at : at + 1])
+        at += 1
+    return at
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +167,7 @@ def cut_blocks(data: bytes, origin: int, ends: LineEnds, limits: Limits) -> Iter
         if start + step >= size:
             yield start, size, data.endswith(ends.unit)
             return
-        end, at_line_end = ends.cut(data, origin, start + step, limits.block_slack)
+        end, at_line_end = ends.cut(data, origin, start + step, limits.block_slack, start)
         yield start, end, at_line_end
         start = end
 
@@ -168,7 +193,11 @@ def cut_ranges(
             return
         origin = near - ends.width
         data = read(origin, limits.block_slack + 2 * ends.width + 4)
-        cut, _ = ends.cut(data, origin, ends.width, limits.block_slack)
+        cut, at_line_end = ends.cut(data, origin, ends.width, limits.block_slack, 0)
+        if not (at_line_end or ends.tells_boundaries):
+            origin = start
+            data = read(origin, near - start + limits.block_slack + 6)
+            cut, _ = ends.cut(data, origin, near - start, limits.block_slack, 0)
         end = min(size, origin + cut)
         yield start, end
         start = end

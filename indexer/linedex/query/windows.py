@@ -6,7 +6,6 @@ window is ever divided; its pieces overlap and say so.
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -14,7 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from linedex.content.lines import LineEnds, Reader
+from linedex.content.lines import LineEnds, Reader, counted_boundary
 from linedex.limits import Limits
 from linedex.store.blocks import BlockRun
 
@@ -65,7 +64,7 @@ def windows(read: Reader, stretch: Stretch, ends: LineEnds, limits: Limits) -> I
             return
         origin = near - ends.width
         data = read(origin, limits.block_slack + 2 * ends.width + 4)
-        cut, at_line_end = ends.cut(data, origin, ends.width, limits.block_slack)
+        cut, at_line_end = ends.cut(data, origin, ends.width, limits.block_slack, 0)
         end = origin + cut if at_line_end else _last_line_end(read, start, near, ends)
         if end > start:
             yield Window(start, end)
@@ -103,23 +102,11 @@ def _parts(read: Reader, start: int, limit: int, ends: LineEnds, limits: Limits)
 
 def _boundary(read: Reader, start: int, near: int, ends: LineEnds) -> int:
     """Return a character boundary at or just after `near`, in a line that goes on from `start`, which is one too."""
-    if ends.width == 1 and ends.encoding != "utf-8":
-        return _legacy_boundary(read, start, near, ends.encoding)
+    if not ends.tells_boundaries:
+        return start + counted_boundary(read(start, near - start + _LONGEST_CHARACTER), near - start, 0, ends.encoding)
     origin = near - ends.width
-    at, _ = ends.cut(read(origin, 4 * ends.width + 8), origin, ends.width, 0)
+    at, _ = ends.cut(read(origin, 4 * ends.width + 8), origin, ends.width, 0, 0)
     return origin + at
-
-
-def _legacy_boundary(read: Reader, start: int, near: int, encoding: str) -> int:
-    # no byte tells by itself, so characters are counted off from where one is known to begin
-    decoder = codecs.getincrementaldecoder(encoding)("replace")
-    decoder.decode(read(start, near - start))
-    ahead = read(near, _LONGEST_CHARACTER)
-    at = 0
-    while decoder.getstate()[0] and at < len(ahead):
-        decoder.decode(ahead[at : at + 1])
-        at += 1
-    return near + at
 
 
 def passing_stretches(answers: list[tuple[BlockRun, npt.NDArray[np.bool_]]], size: int) -> Iterator[Stretch]:

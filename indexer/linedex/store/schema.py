@@ -73,6 +73,7 @@ FORMAT_VERSION: the tables changed. 1: the first. 2: `block_runs` instead of one
 6: sets of symbols, and runs of names in blocks, instead of a row for each symbol and each name. 7: `log_templates`
 without where a template was seen. 8: checksums of signatures.
 FEATURE_VERSION: what is stored in them changed, rebuilding needed. 1: the first. 2: each format of a log has levels.
+3: no block begins inside a character of two bytes and more.
 Either of them, another folding (Unicode tables) or another gram hash makes a sidecar old. An old or damaged sidecar
 is deleted and built anew, by the one process that holds its lock; meanwhile queries scan.
 """
@@ -83,7 +84,7 @@ from linedex.content.folding import FOLDING_VERSION
 from linedex.content.grams import GRAM_VERSION
 
 FORMAT_VERSION = 8
-FEATURE_VERSION = 2
+FEATURE_VERSION = 3
 APPLICATION_ID = 0x6C646578  # "ldex"
 PAGE_SIZE = 8192
 CHUNK_BYTES = 8_100

@@ -59,6 +59,30 @@ def test_blocks_cover_the_file_and_never_split_a_character(
     assert "".join(piece.decode(encoding) for piece in pieces) == text
 
 
+# no byte of these tells by itself where a character begins
+DENSE = {
+    "cp932": "表ソ能ｱあ漢a",
+    "shift_jis": "表ソ能あ漢a",
+    "gb18030": "丂学中\U00010428éa",
+    "gbk": "丂学中囗a",
+    "big5hkscs": "功許蓋一a",
+    "euc-jp": "表ソ能あ丂ｱa",
+    "euc_jis_2004": "表ソ能あ丂a",
+    "cp949": "가힣똠한a",
+}
+
+
+@given(st.data(), SIZES, st.sampled_from(sorted(DENSE)))
+def test_no_cut_splits_a_character_of_many_bytes_where_no_blank_is_near(
+    data: st.DataObject, sizes: tuple[int, int, int], encoding: str
+) -> None:
+    text = data.draw(st.text(alphabet=DENSE[encoding], max_size=150))
+    line_end = data.draw(st.sampled_from(["", "\n"]))
+    index, content = build(text + line_end + text, encoding, sizes)
+    pieces = [content[index.block(at).start : index.block(at).end] for at in range(len(index))]
+    assert "".join(piece.decode(encoding) for piece in pieces) == text + line_end + text
+
+
 @given(st.text(alphabet="a\r", max_size=60), SIZES)
 def test_a_file_without_lf_is_cut_at_cr(text: str, sizes: tuple[int, int, int]) -> None:
     data = text.encode()

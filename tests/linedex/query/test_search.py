@@ -1,6 +1,7 @@
 """The answer of the index against the answer of reading every file, and both against a split by lines."""
 
 import os
+import random
 import re
 import tempfile
 from dataclasses import replace
@@ -228,6 +229,26 @@ def test_long_lines_are_divided_between_characters(tmp_path: Path, encoding: str
                 assert [(hit.line, hit.column) for hit in found.hits] == [
                     (number, line.index(wanted) + 1) for number, line in enumerate(lines, 1)
                 ]
+
+
+@pytest.mark.parametrize("encoding", ["cp932", "gb18030", "cp949"])
+@pytest.mark.parametrize("slack", [0, 24])
+def test_every_piece_of_a_line_is_found_where_no_blank_tells_characters_apart(
+    tmp_path: Path, encoding: str, slack: int
+) -> None:
+    draw = random.Random(5)
+    prose = [char for char in PROSE[encoding] if not char.isascii()]
+    text = PROSE[encoding] + "".join(draw.choice(prose) for _ in range(1_200))
+    write(tmp_path, {"a.txt": f"{text}\n{PROSE[encoding]}\n".encode(encoding)})
+    assert detect_bytes((tmp_path / "root" / "a.txt").read_bytes()).encoding == encoding
+    limits = replace(TINY, large_file=256, block_bytes=301, block_slack=slack, batch_bytes=903, window_bytes=4096)
+    with Index(tmp_path / "root", tmp_path / "index.db", limits) as index:
+        index.build()
+        assert index.check() == ()
+        for at in range(0, len(text) - 4, 5):
+            wanted = text[at : at + 4]
+            (found,) = index.search(SearchRequest(wanted, regex=False, case_sensitive=True)).files
+            assert (found.hits[0].line, found.hits[0].column) == (1, text.index(wanted) + 1)
 
 
 @pytest.mark.parametrize("length", [20, 30, 500])
