@@ -15,9 +15,9 @@ from endure import trial
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="names and links are those of Linux")
 
 
-def _runs(seed: int, steps: int, base: Path) -> None:
+def _runs(seed: int, steps: int, base: Path, *, served: bool) -> None:
     counts = collections.Counter[str]()
-    trial(seed, steps, base=base, counts=counts)
+    trial(seed, steps, base=base, counts=counts, served=served)
     kinds = {kind.partition(":")[0] for kind in counts}
     assert kinds == {"change", "edit", "ask", "index"}
     assert sum(counts.values()) >= steps
@@ -25,11 +25,16 @@ def _runs(seed: int, steps: int, base: Path) -> None:
 
 
 def test_every_answer_about_a_changing_tree_is_that_of_reading_it(tmp_path: Path) -> None:
-    _runs(1, 1_200, tmp_path)
+    _runs(1, 1_200, tmp_path, served=False)
+
+
+def test_clients_of_a_daemon_are_told_what_reading_tells(tmp_path: Path) -> None:
+    _runs(2, 600, tmp_path, served=True)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1200)
+@pytest.mark.parametrize("served", [False, True])
 @pytest.mark.parametrize("seed", range(100, 104))
-def test_answers_stay_right_over_many_changes(tmp_path: Path, seed: int) -> None:
-    _runs(seed, 10_000, tmp_path)
+def test_answers_stay_right_over_many_changes(tmp_path: Path, seed: int, *, served: bool) -> None:
+    _runs(seed, 10_000, tmp_path, served=served)

@@ -6,23 +6,23 @@ import os
 import random
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from byte_model import Change, Modelled
-from endure_oracle import Oracle
-from endure_world import World
+from trials.oracle import Oracle
+from trials.world import Node, World
 
 from linedex.files.places import Place, Roots
 from linedex.index import Index
-from linedex.limits import Limits
 from linedex.model import RelPath
 from linedex.query.progress import Progress
 from linedex_server.config import Settings
-from linedex_server.edit.content.document import Document
 from linedex_server.edit.editor import Editor
 from linedex_server.edit.plan.lines import LineEdit, lines
 from linedex_server.edit.plan.literal import LiteralRequest, literal
 from linedex_server.edit.plan.planned import Planned
-from linedex_server.edit.planners import KEPT, Changes, changing, whole
+from linedex_server.edit.planners import KEPT, Changes, Subject, changing, whole
+from linedex_server.edit.put.plans import Planner
 from linedex_server.tools.history import reverted
 
 _MODELLED = 3_000
@@ -50,6 +50,76 @@ class _OneRoot:
         return os.fsdecode(absolute)
 
 
+class Writer(Protocol):
+    """Who edits files of a root."""
+
+    def whole(self, path: bytes, content: str) -> None:
+        """Write a whole text."""
+
+    def line(self, path: bytes, number: int, text: str) -> None:
+        """Replace a line."""
+
+    def literal(self, path: bytes, old: str, new: str) -> None:
+        """Replace a text wherever it stands."""
+
+    def undo(self, path: bytes) -> None:
+        """Take back the newest edit of a file."""
+
+
+class EngineWriter:
+    """Edits by the edit engine, in this process."""
+
+    def __init__(self, root: Path, history: Path) -> None:
+        """Take the root, and where the history is kept."""
+        settings = Settings(state_dir=history, history_steps=200)
+        self._root = os.fsencode(root)
+        self._session = _OneRoot(settings, root, None)  # type: ignore[arg-type]
+        self._editor = Editor(self._session)  # type: ignore[arg-type]
+
+    def use(self, index: Index) -> None:
+        """Tell this index of what is edited from now on."""
+        self._session.index = index
+
+    def whole(self, path: bytes, content: str) -> None:
+        """Write a whole text."""
+        place, subject = self._subject(path)
+        self._commit(place, whole(subject, content, KEPT))
+
+    def line(self, path: bytes, number: int, text: str) -> None:
+        """Replace a line."""
+        place, subject = self._subject(path)
+        edit = LineEdit(number, text, number)
+        self._commit(place, changing(subject, lambda document: _made(lines(document, [edit]))))
+
+    def literal(self, path: bytes, old: str, new: str) -> None:
+        """Replace a text wherever it stands."""
+        place, subject = self._subject(path)
+        request = LiteralRequest(old, new, None)
+        self._commit(place, changing(subject, lambda document: _made(literal(document, request))))
+
+    def undo(self, path: bytes) -> None:
+        """Take back the newest edit of a file."""
+        reverted(self._editor, self._editor.place(self._name(path)), None, Progress())
+
+    def close(self) -> None:
+        """Close the history."""
+        self._editor.engine.history.close()
+
+    def _name(self, path: bytes) -> str:
+        return os.fsdecode(self._root + b"/" + path)
+
+    def _subject(self, path: bytes) -> tuple[str, Subject]:
+        name = self._name(path)
+        return name, self._editor.subject(self._editor.place(name))
+
+    def _commit(self, name: str, planner: Planner) -> None:
+        self._editor.commit([self._editor.target(name, planner)], tool="endure", progress=Progress())
+
+
+def _made(planned: Planned) -> tuple[Changes, object]:
+    return planned.edits, planned
+
+
 @dataclass
 class Edits:
     """Edits files of a world.
@@ -57,27 +127,19 @@ class Edits:
     Attributes:
         world: the world.
         oracle: knows the texts.
-        state: where the history is kept.
-        limits: those of the index.
+        edited: the files that were edited, whose blocks may be cut elsewhere than in a fresh index.
     """
 
     world: World
     oracle: Oracle
-    state: Path
-    limits: Limits
+    edited: set[Node] = field(default_factory=set)
     undoable: list[tuple[bytes, bytes, bytes]] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        settings = Settings(state_dir=self.state, history_steps=200)
-        self._session = _OneRoot(settings, Path(os.fsdecode(self.world.root)), None)  # type: ignore[arg-type]
-        self.editor = Editor(self._session)  # type: ignore[arg-type]
-
-    def edit(self, index: Index, draw: random.Random) -> str:
+    def edit(self, writer: Writer, draw: random.Random) -> str:
         """Make an edit; return its name, "" where none could be made."""
-        self._session.index = index
         kind = draw.choice(("literal", "lines", "whole", "undo"))
         if kind == "undo":
-            return self._undo(draw)
+            return self._undo(writer, draw)
         path = self.world.some_file()
         if path is None:
             return ""
@@ -109,7 +171,7 @@ class Edits:
             after = model.mark + b"".join(line.encode(encoding) + end for line in content.split("\n")[:-1])
             if not model.text.endswith("\n"):
                 return ""
-            self._commit(path, content)
+            writer.whole(path, content)
         elif kind == "lines":
             number = draw.randint(1, len(text.lines))
             if small:
@@ -123,7 +185,7 @@ class Edits:
                 raw = before.split(b"\n")
                 raw[number - 1] = f"{token} new".encode()
                 after = b"\n".join(raw)
-            self._commit(path, [LineEdit(number, f"{token} new", number)])
+            writer.line(path, number, f"{token} new")
         else:
             tokens = [one for one in self.world.tokens[-500:] if one in text.joined]
             if not tokens:
@@ -138,7 +200,7 @@ class Edits:
                 after = model.edited(places, keep_final=True)
             else:
                 after = before.replace(old.encode(), token.encode())
-            self._commit(path, LiteralRequest(old, token, None))
+            writer.literal(path, old, token)
         node.content, node.began = after, node.began + 1
         self._demand(path, after, kind)
         self.undoable.append((path, before, after))
@@ -153,22 +215,11 @@ class Edits:
 
     def _demand(self, path: bytes, wanted: bytes, kind: str) -> None:
         self.world.did(f"edit {kind}", path)
+        self.edited.add(self.world.files[path])
         held = Path(os.fsdecode(self.world.full(path))).read_bytes()
         assert held == wanted, f"edit {kind} of {path!r} left {held!r}, not {wanted!r}"
 
-    def _commit(self, path: bytes, asked: str | list[LineEdit] | LiteralRequest) -> None:
-        name = os.fsdecode(self.world.full(path))
-        place = self.editor.place(name)
-        subject = self.editor.subject(place)
-
-        def work(document: Document) -> tuple[Changes, object]:
-            made: Planned = lines(document, asked) if isinstance(asked, list) else literal(document, asked)  # type: ignore[arg-type]
-            return made.edits, made
-
-        planner = whole(subject, asked, KEPT) if isinstance(asked, str) else changing(subject, work)
-        self.editor.commit([self.editor.target(name, planner)], tool="endure", progress=Progress())
-
-    def _undo(self, draw: random.Random) -> str:
+    def _undo(self, writer: Writer, draw: random.Random) -> str:
         """Take back the newest edit of a file that nobody has changed since."""
         newest = {path: (before, after) for path, before, after in self.undoable}
         fitting = [
@@ -181,13 +232,9 @@ class Edits:
         path = draw.choice(fitting)
         before, _ = newest[path]
         self._mark(path)
-        reverted(self.editor, self.editor.place(os.fsdecode(self.world.full(path))), None, Progress())
+        writer.undo(path)
         node = self.world.files[path]
         node.content, node.began = before, node.began + 1
         self._demand(path, before, "undo")
         self.undoable = [one for one in self.undoable if one[0] != path]
         return "undo"
-
-    def close(self) -> None:
-        """Close the history."""
-        self.editor.engine.history.close()

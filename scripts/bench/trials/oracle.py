@@ -7,36 +7,30 @@ which has tests of its own; bytes that are not of the encoding recognised are as
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
-import endure_journals
-from endure_answers import (
-    LONE,
+from trials import journals
+from trials.answers import (
     LONGEST_READ,
     REFUSED,
+    Asker,
     Held,
     Question,
     Text,
     compared,
-    hits_of,
     mark_of,
     read_on_all,
-    searched,
     shown_lines,
     text_of,
 )
-from endure_world import WORDS, Node, World, is_hidden
+from trials.searches import searching
+from trials.world import Node, World, is_hidden
 
-from linedex.answers import OutputMode, SearchRequest, SymbolRequest
+from linedex.answers import SymbolRequest
 from linedex.files.text_format import detect_bytes
-from linedex.index import Index
 from linedex.model import RelPath
-
-_NO_WORD = r"[\w\u0300-\u036f\udc80-\udcff]"
 
 
 @dataclass(slots=True)
@@ -109,146 +103,19 @@ class Oracle:
     def question(self) -> Question | None:
         """Draw a question; None where there is nothing to ask it about."""
         kinds: dict[Callable[[], Question | None], int] = {
-            self.search: 60,
+            partial(searching, self): 60,
             self.read: 16,
             self.tail: 5,
             self.count_lines: 4,
             self.find_files: 7,
             self.read_on: 6,
             self.symbol: 2,
-            partial(endure_journals.searched, self.world, self.draw): 6,
-            partial(endure_journals.counted, self.world, self.draw): 2,
+            partial(journals.searched, self.world, self.draw): 6,
+            partial(journals.counted, self.world, self.draw): 2,
             self.listing: 4,
             self.outline: 1,
         }
         return self.draw.choices(list(kinds), list(kinds.values()))[0]()
-
-    def literal(self) -> str:
-        """Return a literal that stands somewhere, or did, or never."""
-        draw, kind = self.draw, self.draw.random()
-        tokens = self.world.tokens
-        if kind < 0.6 and tokens:
-            return draw.choice(tokens[-60:] if draw.random() < 0.8 else tokens)
-        if kind < 0.68:
-            return draw.choice(WORDS).strip() or "foo"
-        found = self.some_text()
-        if found is None or kind > 0.97:
-            return draw.choice(("nowhere at all", "t0", "zzzz", "x\u0301"))
-        line = draw.choice(found[1].lines or [""])
-        start = draw.randrange(len(line)) if line else 0
-        part = line[start : start + draw.choice((1, 3, 4, 5, 9, 9, 16, 30, 200))]
-        # blanks at the ends are the caller's, an invalid byte or a CR cannot be asked for
-        return part if part and not LONE.search(part) and not set("\r\0") & set(part) else "foo"
-
-    def search(self) -> Question:
-        """Search a scope."""
-        draw = self.draw
-        scope = self.scope()
-        request = SearchRequest(
-            "",
-            RelPath(scope),
-            case_sensitive=draw.random() < 0.6,
-            include_hidden=draw.random() < 0.5,
-            include_ignored=draw.random() < 0.1,
-            mode=draw.choice(
-                (OutputMode.MATCHES, OutputMode.MATCHES, OutputMode.MATCHES, OutputMode.COUNT, OutputMode.FILES)
-            ),
-            max_hits=draw.choice((2, 25, *[100_000] * 6)),
-            brute=draw.random() < 0.05,
-        )
-        values: dict[str, Any] = {}
-        if draw.random() < 0.3:
-            pattern, ours, must = self._regex()
-            values |= {"pattern": pattern, "regex": True}
-        else:
-            literal = self.literal()
-            kind = draw.random()
-            ours, must = re.escape(literal), literal
-            if kind < 0.15 and re.fullmatch(r"\w.*\w|\w", literal):
-                ours = f"(?<!{_NO_WORD}){ours}(?!{_NO_WORD})"
-                values["word"] = True
-            elif kind < 0.2:
-                ours = rf"\A{ours}\Z"
-                values["whole_line"] = True
-            values["pattern"] = literal
-        if draw.random() < 0.1:
-            values["include"] = (f"*{draw.choice(('.txt', '.log', '.dat'))}",)
-        if draw.random() < 0.05:
-            values["exclude"] = ("*.log",)
-        if draw.random() < 0.2 and request.mode is OutputMode.MATCHES and scope in self.world.files:
-            values["invert"] = True
-        request = replace(request, **values)
-        compiled = re.compile(ours, 0 if request.case_sensitive else re.IGNORECASE)
-        wanted, unclear = self._found(request, compiled, must)
-        if request.mode is not OutputMode.COUNT:
-            # some pages, not hundreds
-            least = sum(len(hits) if isinstance(hits, list) else 1 for hits in wanted.values()) // 3
-            request = replace(request, max_hits=max(request.max_hits, least))
-        return Question(
-            f"search {request.mode.value}" + (" regex" if request.regex else ""),
-            repr(request),
-            lambda index: searched(index, request, unclear),
-            wanted,
-        )
-
-    def _regex(self) -> tuple[str, str, str]:
-        r"""Return a pattern, what it is to Python, and a literal that stands in each of its matches.
-
-        No part of either matches an invalid byte.
-        """
-        draw = self.draw
-        literal = self.literal()
-        one = _escaped(literal)
-        other = self.literal()
-        plain = r"[^\n\udc80-\udcff]"
-        return draw.choice(
-            (
-                (one, re.escape(literal), literal),
-                (rf"^{one}", rf"\A{re.escape(literal)}", literal),
-                (rf"{one}$", rf"{re.escape(literal)}\Z", literal),
-                (rf"{one}|{_escaped(other)}", rf"{re.escape(literal)}|{re.escape(other)}", ""),
-                (rf"{one}.{{0,9}}[a-z]", rf"{re.escape(literal)}{plain}{{0,9}}[a-z]", literal),
-                (r"t\d{1,3}[a-z]x", r"t\d{1,3}[a-z]x", "t"),
-                (rf"({one})+ *[A-Z]", rf"({re.escape(literal)})+ *[A-Z]", literal),
-                (r"\d{4}-03-0[1-5] .*ERROR", rf"\d{{4}}-03-0[1-5] {plain}*ERROR", "error"),
-                (r"(?:foo|bar) (?:error|WARN)", r"(?:foo|bar) (?:error|WARN)", ""),
-                (rf"[tT]{one[:0]}\d+.x", rf"[tT]\d+{plain}x", "t"),
-                (r"^$", r"\A\Z", ""),
-            )
-        )
-
-    def _found(
-        self, request: SearchRequest, compiled: re.Pattern[str], must: str
-    ) -> tuple[dict[bytes, object], set[bytes]]:
-        """Return what a search must find, as `searched` gives it, and the files of which nothing is certain."""
-        found: dict[bytes, list[tuple[int, int, int, str]]] = {}
-        unclear: set[bytes] = set()
-        needle = must.casefold()
-        named = request.scope in self.world.files
-        for path in self.in_scope(request.scope, hidden=request.include_hidden, ignored=request.include_ignored):
-            name = path.rpartition(b"/")[2]
-            if not named and request.include and not name.endswith(request.include[0][1:].encode()):
-                continue
-            if not named and request.exclude and name.endswith(b".log"):
-                continue
-            text = self.text(self.world.files[path])
-            if not text.clear:
-                unclear.add(path)
-            if not text.lines or (needle not in text.folded and not request.invert):
-                continue
-            hits = list(hits_of(text.lines, compiled, invert=request.invert))
-            if hits:
-                found[path] = hits
-        if request.mode is OutputMode.FILES:
-            return dict.fromkeys(found), unclear
-        if request.mode is OutputMode.COUNT:
-            numbers = {path: len(hits) for path, hits in found.items()}
-            first = list(numbers)[: request.max_hits]
-            told: dict[bytes, object] = {path: numbers[path] for path in first}
-            if not unclear:
-                told |= {b"/lines": sum(numbers.values()), b"/files": len(numbers)}
-            return told, unclear
-        return dict(found), unclear
 
     def read(self) -> Question | None:
         """Read lines of a file."""
@@ -284,7 +151,7 @@ class Oracle:
         if keep:
             self.held.append(held)
 
-        def ask(index: Index) -> object:
+        def ask(index: Asker) -> object:
             answer = index.tail(RelPath(path), count)
             held.cursor = answer.later
             return list(answer.lines), answer.total_lines if answer.counted else len(lines), answer.hash
@@ -333,7 +200,7 @@ class Oracle:
         if not wanted:
             return None
 
-        def ask(index: Index) -> object:
+        def ask(index: Asker) -> object:
             answer = index.find_files(name, RelPath(scope), 10**6, include_hidden=hidden, include_ignored=ignored)
             assert answer.total == len(answer.paths)
             return {bytes(path) for path in answer.paths}
@@ -369,7 +236,7 @@ class Oracle:
         shown = {path for path in self.world.files if not self.world.ignored(path) and not is_hidden(path)}
         wanted = {path for path in shown if marked in self.world.files[path].content and path.endswith(b".py")}
 
-        def ask(index: Index) -> object:
+        def ask(index: Asker) -> object:
             answer = index.find_symbol(SymbolRequest(name))
             if answer.pending:
                 return None
@@ -395,7 +262,7 @@ class Oracle:
                 size = len(world.files[path].content) if path in world.files else -1
                 wanted[path] = path in world.folders, size, path in world.others, left_out
 
-        def ask(index: Index) -> object:
+        def ask(index: Asker) -> object:
             answer = index.listing(RelPath(folder), 1, 10_000, include_hidden=hidden, include_ignored=ignored)
             return {
                 bytes(one.path): (
@@ -418,12 +285,7 @@ class Oracle:
         lines = self.world.files[path].content.decode().split("\n")
         wanted = [(line[4:].split("(")[0], at) for at, line in enumerate(lines, 1) if line.startswith("def ")]
 
-        def ask(index: Index) -> object:
+        def ask(index: Asker) -> object:
             return [(one.name, one.line) for one in index.outline(RelPath(path)).symbols]
 
         return Question("outline", repr(path), ask, wanted)
-
-
-def _escaped(literal: str) -> str:
-    """Return a literal as a pattern of RE2's syntax."""
-    return "".join(one if one.isalnum() or ord(one) > 127 else f"\\x{{{ord(one):x}}}" for one in literal)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from endure_answers import Question, demand_complete
-from endure_world import World, journals
+from trials.answers import Asker, Question, demand_complete
+from trials.world import World, journals
 
 from linedex.answers import Coverage, SearchRequest
-from linedex.index import Index
 from linedex.log_answers import TimelineRequest
 from linedex.model import RelPath
 
@@ -63,10 +63,16 @@ def searched(world: World, draw: random.Random) -> Question | None:
     request = SearchRequest(pattern, RelPath(path), case_sensitive=True, max_hits=100_000, **asked)
     wanted = [at for at, (moment, word, line) in enumerate(told, 1) if pattern in line and takes(moment, word)]
 
-    def ask(index: Index) -> object:
-        answer = index.search(request)
-        demand_complete(answer, allowed=(Coverage.COMPLETE,))
-        return [hit.line for file in answer.files for hit in file.hits]
+    def ask(index: Asker) -> object:
+        found: list[int] = []
+        asked = request
+        while True:
+            answer = index.search(asked)
+            found += [hit.line for file in answer.files for hit in file.hits]
+            if not answer.cursor:
+                demand_complete(answer, allowed=(Coverage.COMPLETE,))
+                return found
+            asked = replace(asked, cursor=answer.cursor)
 
     return Question("journal", repr(request), ask, wanted)
 
@@ -81,7 +87,7 @@ def counted(world: World, draw: random.Random) -> Question | None:
     request = TimelineRequest(RelPath(path), **asked)
     wanted = Counter(word for moment, word, line in told if not line.startswith("  at") and takes(moment, word))
 
-    def ask(index: Index) -> object:
+    def ask(index: Asker) -> object:
         answer = index.timeline(request)
         told_levels = Counter[str]()
         for bucket in answer.buckets:

@@ -6,8 +6,9 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
 
-from endure_world import Node
+from trials.world import Node
 
 from linedex.answers import Coverage, OutputMode, ReadAnswer, SearchAnswer, SearchRequest
 from linedex.errors import LinedexError
@@ -15,7 +16,14 @@ from linedex.files.text_format import detect_bytes
 from linedex.index import Index
 from linedex.model import Newline, RelPath
 
+if TYPE_CHECKING:
+    from trials.remote import Remote
+
+Asker: TypeAlias = "Index | Remote"
+"""Who answers: the library, or a client of a daemon."""
 REFUSED = "refused"
+CUT = b"/cut"
+"""Stands among the files of a count where only the first of them were told."""
 LONE = re.compile("[\udc80-\udcff]")
 _LONGEST_SHOWN = 500
 LONGEST_READ = 5_000
@@ -73,7 +81,7 @@ class Question:
 
     kind: str
     told: str
-    ask: Callable[[Index], object]
+    ask: Callable[[Asker], object]
     wanted: object
 
 
@@ -86,6 +94,11 @@ class Held:
     began: int
     content: bytes
     cursor: str = ""
+
+
+def escaped(literal: str) -> str:
+    """Return a literal as a pattern of RE2's syntax."""
+    return "".join(one if one.isalnum() or ord(one) > 127 else f"\\x{{{ord(one):x}}}" for one in literal)
 
 
 def mark_of(content: bytes) -> str:
@@ -108,7 +121,7 @@ def hits_of(lines: list[str], compiled: re.Pattern[str], *, invert: bool) -> Ite
             yield number, found.start() + 1, found.end() + 1, line
 
 
-def searched(index: Index, request: SearchRequest, unclear: set[bytes]) -> object:
+def searched(index: Asker, request: SearchRequest, unclear: set[bytes]) -> object:
     """Return what a search finds over all of its pages."""
     found: dict[bytes, object] = {}
     cursor = ""
@@ -137,6 +150,9 @@ def searched(index: Index, request: SearchRequest, unclear: set[bytes]) -> objec
             if not unclear:
                 found |= {b"/lines": answer.total_hits, b"/files": answer.matched_files}
             demand_complete(answer, allowed=(Coverage.COMPLETE, Coverage.PAGE))
+            if len(answer.files) < min(answer.matched_files, request.max_hits):
+                # a page of a tool is full before a page of the library
+                found[CUT] = None
             break
         if not cursor:
             demand_complete(answer, allowed=(Coverage.COMPLETE,))
@@ -174,6 +190,16 @@ def same_hits(found: object, wanted: object, *, invert: bool = False) -> bool:
     return True
 
 
+def as_far_as_told(told: object, wanted: object) -> tuple[object, object]:
+    """Return both without the files for which a count had no room, in path order the last ones."""
+    if not isinstance(told, dict) or not isinstance(wanted, dict) or CUT not in told:
+        return told, wanted
+    rest = {path: count for path, count in told.items() if path != CUT}
+    paths = [path for path in wanted if not path.startswith(b"/")]
+    left_out = set(paths[sum(not path.startswith(b"/") for path in rest) :])
+    return rest, {path: count for path, count in wanted.items() if path not in left_out}
+
+
 def compared(ask: Callable[[], ReadAnswer], text: Text, first: int, count: int) -> object:
     """Return a reading as it can be compared; where the page was full, what the reading would be without that bound."""
     try:
@@ -190,7 +216,7 @@ def compared(ask: Callable[[], ReadAnswer], text: Text, first: int, count: int) 
     return (answer.first_line or first), lines, answer.total_lines, answer.hash
 
 
-def read_on_all(index: Index, held: Held) -> object:
+def read_on_all(index: Asker, held: Held) -> object:
     """Return all that is new since a cursor."""
     lines: list[str] = []
     cursor = held.cursor

@@ -6,7 +6,6 @@ fault of the model. It knows nothing of linedex but the names of its ignore file
 
 from __future__ import annotations
 
-import fnmatch
 import os
 import random
 import string
@@ -15,8 +14,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-RULE_FILES = (b".linedexignore", b".ignore")
-"""In the order in which they are asked."""
+from trials.rules import RULE_FILES, ignored
+
 INERT_RULES = b".gitignore"
 """Counts inside a repository only, and there is none."""
 EXTENSIONS = (b".txt", b".txt", b".log", b".log", b".dat", b"", b".py", b".md", b".tmp", b".journal.log")
@@ -349,36 +348,9 @@ class World:
                 found.append(f"{kind}: only on the disk {sorted(here - known)!r}, only known {sorted(known - here)!r}")
         return found
 
-    # rules
-
     def ignored(self, path: bytes, *, is_folder: bool = False) -> bool:
         """Say whether rules leave a path out, by itself or with a folder around it."""
-        parts = path.split(b"/")
-        for depth in range(len(parts)):
-            folder = depth < len(parts) - 1 or is_folder
-            if self._verdict(b"/".join(parts[:depth]), parts[depth], is_folder=folder):
-                return True
-        return False
-
-    def _verdict(self, folder: bytes, name: bytes, *, is_folder: bool) -> bool:
-        above = (
-            [b"/".join(folder.split(b"/")[:depth]) for depth in range(folder.count(b"/") + 1, 0, -1)] if folder else []
-        )
-        for rule_file in RULE_FILES:
-            for base in (*above, b""):
-                node = self.files.get(join(base, rule_file))
-                if node is None:
-                    continue
-                inside = join(folder, name)[len(base) + 1 if base else 0 :]
-                for line in reversed(node.content.split(b"\n")):
-                    pattern = line.removeprefix(b"!")
-                    if not pattern or pattern.startswith(b"#") or (pattern.endswith(b"/") and not is_folder):
-                        continue
-                    pattern = pattern.removesuffix(b"/")
-                    tested = inside if pattern.startswith(b"/") else name
-                    if fnmatch.fnmatchcase(tested, pattern.removeprefix(b"/")):
-                        return not line.startswith(b"!")
-        return False
+        return ignored(self.files, path, is_folder=is_folder)
 
 
 def join(folder: bytes, name: bytes) -> bytes:
