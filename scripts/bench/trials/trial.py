@@ -193,7 +193,7 @@ class Trial:
             while self.operations < steps and time.monotonic() < until:
                 self.round(pool)
                 rounds += 1
-                if rounds % 25 == 0:
+                if rounds % (8 if self.served else 25) == 0:
                     self.live()
                 if rounds % 100 == 0:
                     wrong = self.world.differences()
