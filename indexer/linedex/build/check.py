@@ -24,7 +24,7 @@ from linedex.content.lines import LineEnds, Reader
 from linedex.errors import LinedexError
 from linedex.files import holes
 from linedex.files.compressed.codec import is_named_compressed
-from linedex.files.fingerprint import change, from_stat
+from linedex.files.fingerprint import change, from_stat, is_racy
 from linedex.files.names import display
 from linedex.files.roots import Root
 from linedex.limits import Limits
@@ -177,7 +177,10 @@ def _check_against_files(
                 facts_now.append(decoded.facts)
         for text in facts_now:
             place = places[text.file]
-            if text.state != FileState.INDEXED or text.fingerprint.mtime_ns != int(facts["mtime_ns"][place]):
+            known = catalogue.fingerprint(place)
+            if text.state != FileState.INDEXED or change(known, text.fingerprint) is not Change.UNCHANGED:
+                continue
+            if is_racy(known, int(facts["seen_ns"][place])):
                 continue
             name = display(catalogue.path(place))
             if columns.get(text.file) != [fresh[text.file]]:

@@ -262,3 +262,15 @@ def test_a_build_killed_at_any_moment_goes_on_and_ends_the_same(tmp_path: Path) 
         process.wait(30)
     assert start(tmp_path / "killed" / "index.db").wait(60) == 0
     assert contents(tmp_path / "killed" / "index.db") == contents(tmp_path / "fresh" / "index.db")
+
+
+def test_a_check_finds_nothing_wrong_with_a_file_that_has_changed_since_and_kept_its_time(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "a.txt").write_text("one needle\n")
+    was = (root / "a.txt").stat()
+    with Index(root, tmp_path / "index.db", TINY) as index:
+        index.build()
+        (root / "a.txt").write_text("one pebble\n")
+        os.utime(root / "a.txt", ns=(was.st_mtime_ns, was.st_mtime_ns))
+        assert index.check() == ()
