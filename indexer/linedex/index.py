@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -246,31 +247,38 @@ class Index:
         found = self._standpoint.look(request.scope, include_ignored=request.include_ignored)
         return self._answer(found, request, progress or Progress())
 
-    def pages(self, request: SearchRequest, following: int) -> Iterator[SearchAnswer]:
+    def pages(self, request: SearchRequest, following: int, progress: Progress | None = None) -> Iterator[SearchAnswer]:
         """Yield all pages of the answer to `request`, over one look at the disk; raises as `search` does.
+
+        The coverage of each page tells of those before it too, so that of the last one is that of the whole answer.
 
         Args:
             request: what is asked; the first page has its `max_hits`, so that something is seen soon.
             following: hits in each page after the first.
+            progress: told how far the search is; its `cancel` ends it.
         """
         found = self._standpoint.look(request.scope, include_ignored=request.include_ignored)
-        while True:
-            answer = self._answer(found, request, Progress())
+        progress = progress or Progress()
+        asked = self._keeper.answered(
+            lambda db: search.Search(self._root, found, request, self._limits, db, progress), found.catalogue
+        )
+        first = self._keeper.answered(partial(asked.page, request.max_hits), found.catalogue)
+        answer = self._or_near(first, found, request, progress)
+        yield answer
+        while answer.cursor:
+            answer = self._keeper.answered(partial(asked.page, following), found.catalogue)
             yield answer
-            if not answer.cursor:
-                return
-            request = replace(request, cursor=answer.cursor, max_hits=following)
 
     def _answer(self, found: Look, request: SearchRequest, progress: Progress) -> SearchAnswer:
-        answer = self._search(found, request, progress)
+        answer = self._keeper.answered(
+            lambda db: search.search(self._root, found, request, self._limits, db, progress), found.catalogue
+        )
+        return self._or_near(answer, found, request, progress)
+
+    def _or_near(self, answer: SearchAnswer, found: Look, request: SearchRequest, progress: Progress) -> SearchAnswer:
         if request.fuzzy and not request.regex and not request.invert and not answer.total_hits and not request.cursor:
             return near_search.near_search(self._root, found, request, self._limits, answer, progress)
         return answer
-
-    def _search(self, found: Look, request: SearchRequest, progress: Progress) -> SearchAnswer:
-        return self._keeper.answered(
-            lambda db: search.search(self._root, found, request, self._limits, db, progress), found.catalogue
-        )
 
     def read(self, path: RelPath, first: int = 1, count: int = 100) -> ReadAnswer:
         """Return `count` lines of a file from line `first` on; see `query.read.read`."""

@@ -53,6 +53,7 @@ class _Shared:
         self._life = threading.Lock()
         self._closed = False
         self._index: Index | None = None
+        self.started = False
 
     def index(self) -> Index:
         with self._lock:
@@ -76,6 +77,7 @@ class _Shared:
         with self._life:
             if not self._closed:
                 self.index().start()
+                self.started = True
 
     def close(self) -> None:
         with self._life:
@@ -124,10 +126,23 @@ class SharedIndexes:
     def lease(self, opening: Opening, limits: Limits) -> Lease:
         """Return a lease of an index; `limits` are those of its answers, and of the building for the first lease."""
         with self._lock:
-            shared = self._open.setdefault(opening, _Shared(opening, limits))
-            self._unused.pop(opening, None)
-            shared.leases += 1
+            return self._leased(self._open.setdefault(opening, _Shared(opening, limits)), limits)
+
+    def _leased(self, shared: _Shared, limits: Limits) -> Lease:
+        self._unused.pop(shared.opening, None)
+        shared.leases += 1
         return Lease(shared, limits, self)
+
+    def lease_started(self, opening: Opening, limits: Limits) -> Lease | None:
+        """Return a lease of an index that is open and kept up to date; None if it is not, and then nothing is opened.
+
+        Args:
+            opening: what decides the index.
+            limits: those of its answers.
+        """
+        with self._lock:
+            shared = self._open.get(opening)
+            return self._leased(shared, limits) if shared is not None and shared.started else None
 
     def released(self, shared: _Shared) -> None:
         """Hear that a lease has ended; close what has been unused for longest if there are too many of them."""

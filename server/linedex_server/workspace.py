@@ -202,11 +202,9 @@ class Workspace:
         return next(iter(self.roots), LOOSE_ROOT)
 
     def _opening(self, root: Path, *, loose: bool = False) -> Opening:
-        settings = self.settings
-        sidecar = sidecar_path(settings.state_dir, root, loose=loose)
-        make_private_folders(settings.state_dir, sidecar)
-        state = settings.state_dir
-        return Opening(root, sidecar, settings.walk, loose, languages_folder(state), state)
+        opening = opening_of(self.settings, root, loose=loose)
+        make_private_folders(self.settings.state_dir, opening.sidecar)
+        return opening
 
 
 def _homes(roots: Iterable[Path], walk: WalkSettings) -> dict[bytes, tuple[bytes, RelPath]]:
@@ -231,6 +229,44 @@ def _homes(roots: Iterable[Path], walk: WalkSettings) -> dict[bytes, tuple[bytes
 def _joined(index: Index, path: RelPath) -> bytes:
     root = os.fsencode(index.root)
     return os.path.join(root, path) if path else root
+
+
+def opening_of(settings: Settings, root: Path, *, loose: bool = False) -> Opening:
+    """Return what decides the index of a root under these settings; nothing is made.
+
+    Args:
+        settings: the state folder, and what of the root belongs to the index.
+        root: the root's real path.
+        loose: whether it is the index of files outside every root.
+    """
+    state = settings.state_dir
+    sidecar = sidecar_path(state, root, loose=loose)
+    return Opening(root, sidecar, settings.walk, loose, languages_folder(state), state)
+
+
+def indexed_around(settings: Settings, real: Path, *, is_folder: bool) -> Path | None:
+    """Return the innermost indexed folder that answers for a path that a person named, None when there is none.
+
+    A folder that the rules around it leave out is not in their index; who names it means it nonetheless. A file is
+    answered by any index around it.
+
+    Args:
+        settings: the state folder, and what of a folder belongs to its index.
+        real: the real path.
+        is_folder: whether it is a folder.
+    """
+    for candidate in (real, *real.parents) if is_folder else real.parents:
+        if not sidecar_path(settings.state_dir, candidate).exists():
+            continue
+        rules = IgnoreRules(Root(candidate), settings.walk)
+        if not (is_folder and rules.is_ignored(below(candidate, real), is_folder=True)):
+            return candidate
+    return None
+
+
+def below(root: Path, real: Path) -> RelPath:
+    """Return where the path `real` lies below `root`, b"" for the root itself."""
+    return RelPath(b"" if real == root else os.fsencode(real.relative_to(root)))
 
 
 def sidecar_path(state_dir: Path, root: Path, *, loose: bool = False) -> Path:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from linedex_server.asking import DaemonStatus, daemon_status
+from linedex_server.asking.control import DaemonStatus, daemon_status
 
 DEADLINE = 30.0
 LEGACY, MODERN = "2025-11-25", "2026-07-28"

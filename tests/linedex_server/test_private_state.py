@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from linedex.errors import Unreadable
-from linedex_server.asking import daemon_status
+from linedex_server.asking.control import daemon_status
 from linedex_server.config import Settings, variables
 from linedex_server.http_token import http_token
 from linedex_server.rendezvous.address import Address

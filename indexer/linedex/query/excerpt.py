@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from linedex.answers import Hit, Occurrence
@@ -14,6 +13,7 @@ from linedex.model import Column, LineNumber
 _LONE: Final = re.compile("[\udc80-\udcff]")
 _LEAD: Final = 4
 """An excerpt begins so much of its length (a quarter) before the match."""
+_FIRST: Final = Column(1)
 _LINES: Final = 4
 """A match of several lines is shown up to the length of so many excerpts."""
 
@@ -73,6 +73,11 @@ def make_hit(
     """
     low, high = line
     start, end = match
+    if high - low <= limits.excerpt and not columns_before and not more and (whole := text[low:high]).isascii():
+        # most hits are such: each byte is a column
+        column, end_column = Column(start - low + 1), Column(end - low + 1)
+        shown, count = whole.decode("ascii"), whole.count(b"\n") + 1
+        return Hit(number, column, end_column, shown, _FIRST, False, *context, similarity, "", count)  # noqa: FBT003
     lead = length(text[low:start])
     column = Column(columns_before + lead + 1)
     end_column = Column(column + length(text[start:end]))
@@ -122,7 +127,7 @@ def with_more(
             shown.append((text_column, text_column + len(piece)))
         more.append(Occurrence(Column(column), Column(end_column), piece, text_column))
         at, column = end, end_column
-    return replace(hit, more=tuple(more))
+    return hit._replace(more=tuple(more))
 
 
 def part_around(text: bytes, line: tuple[int, int], match: tuple[int, Column], most: int) -> tuple[str, Column]:

@@ -114,7 +114,7 @@ class LogFilter:
     Args:
         selection: the times and levels that are asked for.
         skip: counts a file that was left out, by the reason.
-        deadline: `time.monotonic` at which to give up.
+        deadline: `time.monotonic` at which to give up; a search of several pages renews it.
         progress: asked whether to go on.
         timed: whether files without times are left out even if no time is asked for.
     """
@@ -131,7 +131,7 @@ class LogFilter:
         self.selection = selection
         self._timed = timed or selection.timed
         self._skip = skip
-        self._deadline = deadline
+        self.deadline = deadline
         self._progress = progress
 
     def small(self, log: OpenLog, text: bytes) -> ChosenLines:
@@ -160,7 +160,7 @@ class LogFilter:
         """
         if not self._timed:
             return LargeChoice(log, None, self.selection, lambda: False, timed=False)
-        known = view_of(log, part, db, self._deadline, self._progress)
+        known = view_of(log, part, db, self.deadline, self._progress)
         if known.late:
             return None
         reading = None if known.view is None else known.view.reading

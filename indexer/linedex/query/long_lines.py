@@ -84,7 +84,7 @@ def search_long_line(line: LongLine, request: SearchRequest, limits: Limits, not
     if request.invert and not matcher.multiline:
         if found.hit is not None:
             return None
-        return replace(excerpt.make_hit(opening, (0, len(opening)), (0, 0), line.number, ((), ()), limits), cut=True)
+        return excerpt.make_hit(opening, (0, len(opening)), (0, 0), line.number, ((), ()), limits)._replace(cut=True)
     return found.hit
 
 
@@ -137,7 +137,7 @@ class _Found:
             made = excerpt.make_hit(
                 *(text, (0, len(text)), first, line.number, ((), ()), self._limits), columns_before=columns_before
             )
-            self.hit = replace(made, cut=True)
+            self.hit = made._replace(cut=True)
         if spans and self.hit is not None:
             self.hit = excerpt.with_more(
                 *(self.hit, text, (0, len(text)), spans, self._limits), columns_before=columns_before

@@ -111,22 +111,32 @@ class _Lines:
         search, size = self._engine.on(text), len(text)
         while start < size:
             span = search(start)
-            if span is None or _past_the_end(span, text):
+            if span is None:
                 return
             first, last = span
+            if first == size and _past_the_end(span, text):
+                return
             line_start = text.rfind(b"\n", start, first) + 1 or start
             line_end = text.find(b"\n", last)
             if line_end < 0:
                 line_end = size
-            others: list[ByteSpan] = []
-            try:
-                for other in _others(search, text, span, line_end, more):
-                    others.append(other)  # noqa: PERF402 - those before a time-out are kept
-            except PatternTimedOut:
-                yield LineMatch(line_start, line_end, first, last, tuple(others))
-                raise
-            yield LineMatch(line_start, line_end, first, last, tuple(others))
+            if more:
+                yield from self._with_others(search, text, LineMatch(line_start, line_end, first, last), more)
+            else:
+                yield LineMatch(line_start, line_end, first, last)
             start = line_end + 1
+
+    @staticmethod
+    def _with_others(search: Search, text: bytes, match: LineMatch, most: int) -> Iterator[LineMatch]:
+        """Yield a match with the further ones of its line, those before a time-out too."""
+        others: list[ByteSpan] = []
+        try:
+            for other in _others(search, text, (match.match_start, match.match_end), match.line_end, most):
+                others.append(other)  # noqa: PERF402 - those before a time-out are kept
+        except PatternTimedOut:
+            yield match._replace(more=tuple(others))
+            raise
+        yield match._replace(more=tuple(others))
 
     def count(self, text: bytes) -> int:
         search, size, start, hits = self._engine.on(text), len(text), 0, 0

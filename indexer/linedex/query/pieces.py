@@ -165,6 +165,13 @@ class Pieces:
         self.place = FIRST_PLACE
         self._plan = plan_request(request, BLOCK_GRAM)
 
+    def go_on(self, db: apsw.Connection | None, deadline: float) -> None:
+        """Read the index through `db` from now on, and give up at `deadline`."""
+        self._db, self._deadline = db, deadline
+        self.outcome.late = False
+        if self._filter is not None:
+            self._filter.deadline = deadline
+
     def of(
         self, entry: Entry, *, context: bool = True, place: tuple[int, int] = FIRST_PLACE
     ) -> Iterator[Piece | LongLine]:

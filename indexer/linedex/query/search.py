@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import apsw
@@ -58,12 +58,12 @@ _PART_MARGIN = 30
 
 @dataclass
 class _Page:
-    """What has been found so far, and where the page stopped."""
+    """What has been found so far of the hits that a page has room for, and where it stopped."""
 
+    room: int
     files: list[FileHits] = field(default_factory=list)
     hits: int = 0
     matched_files: int = 0
-    verified: int = 0
     stop: Cursor | None = None
 
 
@@ -87,7 +87,7 @@ class Search:
         """
         if request.max_hits < 1:
             raise BadArgument("`max_hits` is below 1.", "Ask for at least one hit.")
-        self._began = time.perf_counter()
+        began = time.perf_counter()
         self._root = root
         self._look = look
         self._request = request
@@ -95,6 +95,9 @@ class Search:
         self._db = None if request.brute else db
         self._deadline = time.monotonic() + limits.query_seconds
         self._progress = progress
+        self._verified = 0
+        self._looked_into = b""
+        self._paged = False
         self._cursor = cursors.decode(request)
         self._scope = scope_of(look, request)
         told = () if self._cursor is None else self._cursor.span
@@ -105,13 +108,28 @@ class Search:
             root, look.catalogue, self._db, request, limits, self._deadline, progress, self._selection
         )
         self._plan = both(plan_request(request, gram, whole_files=True) for gram in FILE_GRAMS)
+        self._passing, self._narrowed = self._let_pass()
+        self._seconds = time.perf_counter() - began
 
-    def run(self) -> SearchAnswer:
-        """Return one page of the answer."""
-        passing, narrowed = self._passing()
-        self._progress.begin(self._scope.count(passing))
-        entries = self._told(self._scope.entries(passing, self._cursor.key if self._cursor is not None else b""))
-        page = _Page()
+    def page(self, most: int, db: apsw.Connection | None) -> SearchAnswer:
+        """Return the next page of the answer; its coverage tells of all pages so far.
+
+        Args:
+            most: hits in it.
+            db: a reading connection, held for this page only; None when the index cannot be asked.
+
+        Raises:
+            BadCursor: the file in which the last page stopped was replaced.
+            Cancelled: nobody waits for it any more.
+        """
+        began = time.perf_counter()
+        self._db = None if self._request.brute else db
+        if self._paged:
+            self._deadline = time.monotonic() + self._limits.query_seconds
+        self._verifier.go_on(self._db, self._deadline)
+        self._progress.begin(self._scope.count(self._passing))
+        entries = self._told(self._scope.entries(self._passing, self._cursor.key if self._cursor is not None else b""))
+        page = _Page(most)
         match self._request.mode:
             case OutputMode.MATCHES:
                 self._collect_hits(entries, page)
@@ -119,14 +137,21 @@ class Search:
                 self._collect_files(entries, page)
             case OutputMode.COUNT:
                 self._count(entries, page)
-        return self._answer(page, narrowed=narrowed)
+        self._seconds += time.perf_counter() - began
+        self._cursor, self._paged = page.stop, True
+        return self._answer(page)
 
     def _told(self, entries: Iterator[Entry]) -> Iterator[Entry]:
         for entry in entries:
             self._progress.step()
             yield entry
 
-    def _passing(self) -> tuple[npt.NDArray[np.bool_], bool]:
+    def _looks_into(self, entry: Entry) -> None:
+        """Count a file that is read, once: one in which a page stopped is read again for the next."""
+        self._verified += entry.key != self._looked_into
+        self._looked_into = entry.key
+
+    def _let_pass(self) -> tuple[npt.NDArray[np.bool_], bool]:
         """Return which known files of the look the index lets pass, and whether it narrowed anything."""
         everything = np.ones(len(self._scope.indexed), np.bool_)
         if self._db is None or self._plan.op is Op.ALL or not self._scope.indexed.any():
@@ -176,18 +201,20 @@ class Search:
         return cursor.line, cursor.place
 
     def _collect_hits(self, entries: Iterator[Entry], page: _Page) -> None:
-        room = self._request.max_hits
+        room = page.room
+        bounded = self._request.max_characters > 0
         characters = self._request.max_characters or sys.maxsize
         for entry in entries:
             if self._out_of_time(page, entry):
                 return
-            page.verified += 1
+            self._looks_into(entry)
             after, place = self._resumed(entry)
             hits: list[Hit] = []
             more = False
             characters -= len(entry.key) + 2
             for hit in self._verifier.hits(entry, after, place):
-                characters -= _length(hit)
+                if bounded:
+                    characters -= _length(hit)
                 if len(hits) == room or (characters < 0 and (hits or page.hits)):
                     more = True
                     break
@@ -210,16 +237,16 @@ class Search:
             return tuple(hits)
         file = FileId(int(self._look.catalogue.facts["id"][entry.place]))
         around = enclosing.breadcrumbs(self._db, file, [hit.line for hit in hits])
-        return tuple(replace(hit, breadcrumb=around.get(hit.line, "")) for hit in hits)
+        return tuple(hit._replace(breadcrumb=around.get(hit.line, "")) for hit in hits)
 
     def _collect_files(self, entries: Iterator[Entry], page: _Page) -> None:
         for entry in entries:
             if self._out_of_time(page, entry):
                 return
-            if len(page.files) == self._request.max_hits:
+            if len(page.files) == page.room:
                 page.stop = self._cursor_at(entry, LineNumber(0))
                 return
-            page.verified += 1
+            self._looks_into(entry)
             if self._verifier.matches(entry):
                 page.files.append(FileHits(key_path(entry.key), ()))
                 page.matched_files = page.hits = len(page.files)
@@ -228,14 +255,14 @@ class Search:
         for entry in entries:
             if self._out_of_time(page, entry):
                 return
-            page.verified += 1
+            self._looks_into(entry)
             if count := self._verifier.count(entry):
                 page.hits += count
                 page.matched_files += 1
-                if len(page.files) < self._request.max_hits:
+                if len(page.files) < page.room:
                     page.files.append(FileHits(key_path(entry.key), (), count))
 
-    def _answer(self, page: _Page, *, narrowed: bool) -> SearchAnswer:
+    def _answer(self, page: _Page) -> SearchAnswer:
         outcome = self._verifier.outcome
         skipped = dict(self._scope.skipped)
         for reason, count in outcome.skipped.items():
@@ -251,14 +278,14 @@ class Search:
         scanned = int(np.count_nonzero(self._scope.scanned)) + len(self._scope.new)
         report = CoverageReport(
             verdict,
-            by_index=indexed if narrowed else 0,
-            by_scan=scanned if narrowed else scanned + indexed,
-            verified=page.verified,
+            by_index=indexed if self._narrowed else 0,
+            by_scan=scanned if self._narrowed else scanned + indexed,
+            verified=self._verified,
             skipped=skipped,
             notes=notes,
             sequential=outcome.sequential,
             check_seconds=self._look.seconds,
-            seconds=time.perf_counter() - self._began,
+            seconds=self._seconds,
             plan=str(self._plan),
         )
         cursor = cursors.encode(self._request, page.stop) if page.stop is not None else ""
@@ -268,10 +295,12 @@ class Search:
 
 def _length(hit: Hit) -> int:
     """Return about how many characters a hit takes when it is shown, its context included."""
-    context = sum(map(len, hit.before)) + sum(map(len, hit.after))
-    parts = sum(len(one.text) + _PART_MARGIN for one in hit.more if one.text)
-    lines = hit.lines + len(hit.before) + len(hit.after)
-    return len(hit.text) + parts + context + _LINE_MARGIN * lines + len(hit.breadcrumb)
+    length = len(hit.text) + len(hit.breadcrumb) + _LINE_MARGIN * (hit.lines + len(hit.before) + len(hit.after))
+    if hit.before or hit.after:
+        length += sum(map(len, hit.before)) + sum(map(len, hit.after))
+    if hit.more:
+        length += sum(len(one.text) + _PART_MARGIN for one in hit.more if one.text)
+    return length
 
 
 def search(
@@ -298,4 +327,4 @@ def search(
         BadArgument: an option has a value it cannot take.
         Cancelled: nobody waits for it any more.
     """
-    return Search(root, look, request, limits, db, progress or Progress()).run()
+    return Search(root, look, request, limits, db, progress or Progress()).page(request.max_hits, db)

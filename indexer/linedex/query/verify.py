@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import apsw
 
@@ -28,6 +28,11 @@ from linedex.store.catalogue import Catalogue, key_path
 if TYPE_CHECKING:
     from linedex.content.logs.levels import Level
     from linedex.content.logs.selection import Selection
+
+Context: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
+"""The lines before and after a hit."""
+
+_NO_CONTEXT: Context = ((), ())
 
 
 class Verifier:
@@ -71,6 +76,10 @@ class Verifier:
             timed=timed,
         )
 
+    def go_on(self, db: apsw.Connection | None, deadline: float) -> None:
+        """Read the index through `db` from now on, and give up at `deadline`."""
+        self._pieces.go_on(db, deadline)
+
     @property
     def outcome(self) -> Outcome:
         """What befell the files so far."""
@@ -96,14 +105,31 @@ class Verifier:
                 if piece.number > after and (found := self._in_long_line(piece, entry)):
                     yield found
                 continue
-            number, counted = piece.first_line, piece.core
-            for match in self._find(piece.text, piece.core, entry):
-                if match.line_start >= piece.core_end:
-                    break
-                number = LineNumber(number + piece.text.count(b"\n", counted, match.line_start))
-                counted = match.line_start
-                if number > after and piece.asks_for(number):
-                    yield self._hit(piece, match, number)
+            try:
+                yield from self._in_piece(piece, after)
+            except PatternTimedOut as late:
+                self._timed_out(entry, late)
+
+    def _in_piece(self, piece: Piece, after: LineNumber) -> Iterator[Hit]:
+        """Yield the hits of a piece past line `after`; this is where a search of very many hits spends its time."""
+        number, counted, text, chosen = piece.first_line, piece.core, piece.text, piece.chosen
+        limits, context = self._limits, self._request.context
+        for match in self._matcher.find(text, counted, more=limits.line_matches):
+            line_start, line_end, start, end, more = match
+            if line_start >= piece.core_end:
+                return
+            number = LineNumber(number + text.count(b"\n", counted, line_start))
+            counted = line_start
+            if number > after and (chosen is None or number in chosen):
+                around = self._around(text, line_start, line_end) if context else _NO_CONTEXT
+                yield excerpt.make_hit(text, (line_start, line_end), (start, end), number, around, limits, more=more)
+
+    def _around(self, text: bytes, start: int, end: int) -> Context:
+        count = self._request.context
+        return (
+            excerpt.context_before(text, start, count, self._limits),
+            excerpt.context_after(text, end, count, self._limits),
+        )
 
     def count(self, entry: Entry) -> int:
         """Return how many hits a file has."""
@@ -162,14 +188,3 @@ class Verifier:
             yield from self._matcher.find(text, start, more=self._limits.line_matches)
         except PatternTimedOut as late:
             self._timed_out(entry, late)
-
-    def _hit(self, piece: Piece, match: LineMatch, number: LineNumber) -> Hit:
-        count = self._request.context
-        context: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-        if count:
-            context = (
-                excerpt.context_before(piece.text, match.line_start, count, self._limits),
-                excerpt.context_after(piece.text, match.line_end, count, self._limits),
-            )
-        line, span = (match.line_start, match.line_end), (match.match_start, match.match_end)
-        return excerpt.make_hit(piece.text, line, span, number, context, self._limits, more=match.more)

@@ -13,7 +13,7 @@ import click
 from linedex.answers import IndexStatus, Phase, PhaseProgress
 from linedex.build.memory import collect_seldom
 from linedex.errors import IndexBusy
-from linedex_server.asking import index_by_daemon
+from linedex_server.asking.control import index_by_daemon
 from linedex_server.cli.door import opened
 from linedex_server.cli.teaching import TaughtCommand
 from linedex_server.cli.terminal import Screen

@@ -7,7 +7,6 @@ the named folder itself is searched by reading it, and nothing is stored.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -15,15 +14,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from linedex.errors import BadArgument, NotAFolder, NotFound
-from linedex.files.ignore import IgnoreRules
-from linedex.files.roots import Root
+from linedex.errors import NotAFolder, NotFound
 from linedex.index import Index
 from linedex.limits import Limits
 from linedex.model import RelPath
 from linedex.store.condition import stored_root
+from linedex_server.cli.named import Named, called, existing, named
 from linedex_server.config import Settings
-from linedex_server.workspace import languages_folder, make_private_folders, sidecar_path
+from linedex_server.workspace import below, indexed_around, languages_folder, make_private_folders, sidecar_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +45,6 @@ class Place:
     def called(self, path: bytes) -> bytes:
         """Return how the person calls a file of this index: what they named, and the rest below it."""
         return called(self.named, self.scope, path)
-
-
-def called(named: bytes, scope: bytes, path: bytes) -> bytes:
-    """Return how a person who named the folder or file `scope` as `named` calls `path`, at or below it."""
-    below = path[len(scope) :].lstrip(b"/")
-    if not named or not below:
-        return named or below
-    return (named if named.endswith(b"/") else named + b"/") + below
 
 
 class Places:
@@ -81,21 +71,17 @@ class Places:
             NotFound: there is nothing there.
             BadArgument: it is no path, or names what is neither a file nor a folder.
         """
-        if path == "-" and not Path(path).exists():
-            raise BadArgument("Standard input is not read.", "Name a file or a folder.")
-        real = existing(path or ".")
-        is_folder = real.is_dir()
-        if not is_folder and not real.is_file():
-            raise BadArgument(f"`{path}` is neither a file nor a folder.", "Devices, pipes and sockets are not read.")
-        around = self._around(real, is_folder=is_folder)
-        root = around or (real if is_folder else real.parent)
-        return Place(
-            self._index(root),
-            _below(root, real),
-            os.fsencode(path or ""),
-            is_folder,
-            around is not None,
-        )
+        return self.of(named(path))
+
+    def of(self, thing: Named) -> Place:
+        """Return the place of what a person has named.
+
+        Raises:
+            NotFound: it is not there any more.
+        """
+        around = indexed_around(self._settings, thing.real, is_folder=thing.is_folder)
+        root = around or (thing.real if thing.is_folder else thing.real.parent)
+        return Place(self._index(root), below(root, thing.real), thing.spelled, thing.is_folder, around is not None)
 
     def indexed(self, path: str | None) -> Place:
         """Return the place of a path for a question that only an index answers.
@@ -134,20 +120,6 @@ class Places:
             if root.is_dir() and self.sidecar(root).exists():
                 yield self._index(root)
 
-    def _around(self, real: Path, *, is_folder: bool) -> Path | None:
-        """Return the innermost indexed folder that answers for `real`.
-
-        A folder that the rules around it leave out is not in their index; who names it means it nonetheless. A file is
-        answered by any index around it.
-        """
-        for candidate in (real, *real.parents) if is_folder else real.parents:
-            if not self.sidecar(candidate).exists():
-                continue
-            rules = IgnoreRules(Root(candidate), self._settings.walk)
-            if not (is_folder and rules.is_ignored(_below(candidate, real), is_folder=True)):
-                return candidate
-        return None
-
     def _index(self, root: Path, *, read_only: bool = True) -> Index:
         """Return the index of `root`; only a command that builds it may write it, or leave anything behind."""
         if root not in self._open:
@@ -162,26 +134,3 @@ class Places:
             self._exits.callback(index.close)
             self._open[root] = index
         return self._open[root]
-
-
-def _below(root: Path, real: Path) -> RelPath:
-    return RelPath(b"" if real == root else os.fsencode(real.relative_to(root)))
-
-
-def existing(path: str) -> Path:
-    """Return the real path of what a person names.
-
-    Raises:
-        NotFound: there is nothing there, or a folder on the way cannot be entered.
-        BadArgument: it is no path.
-    """
-    try:
-        return Path(path).resolve(strict=True)
-    except (OSError, RuntimeError) as error:
-        # RuntimeError is what 3.11 and 3.12 say of a loop of symbolic links.
-        reason = error.strerror if isinstance(error, OSError) else "symbolic links go in a circle"
-        raise NotFound(
-            f"`{path}`: {reason}.", "Check the spelling; a relative path counts from the working folder."
-        ) from None
-    except ValueError:
-        raise BadArgument("A path cannot hold a NUL character.", "Correct it.") from None

@@ -6,14 +6,14 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from linedex.answers import Coverage, CoverageReport, FileHits, OutputMode, SearchRequest
+from linedex.answers import Coverage, CoverageReport, FileHits, OutputMode
 from linedex.errors import BadArgument, BadPattern, LinedexError
-from linedex.limits import Limits
-from linedex_server.cli.door import opened
+from linedex_server.cli.answering import Answering, Target
+from linedex_server.cli.named import Named, named
 from linedex_server.cli.search_options import SearchOptions
 from linedex_server.cli.search_output import (
     CountWriter,
@@ -27,17 +27,9 @@ from linedex_server.cli.search_output import (
 from linedex_server.cli.teaching import TaughtCommand
 from linedex_server.cli.terminal import Screen, complain, notify
 from linedex_server.config import Settings
+from linedex_server.pages import WHOLE_LINE, Question
 from linedex_server.render.words import counted, coverage
 
-if TYPE_CHECKING:
-    from linedex_server.cli.places import Place, Places
-
-NEXT_PAGES = 50_000
-"""Hits in each page after the first (about 50 MB)."""
-WHOLE_LINE = 1 << 20
-"""Code points of a line printed on a pipe; what is longer is cut, and said to be."""
-PATIENCE_SECONDS = 1e9
-"""A person waits as long as they like; a page that ends early would only be asked for again."""
 SLOW_SECONDS = 1.0
 """A search without an index that takes longer than this is worth a word on `linedex index`."""
 
@@ -63,7 +55,7 @@ class Search:
         self._hits = 0
         self._files = 0
 
-    def place(self, place: Place, request: SearchRequest) -> bool:
+    def target(self, answering: Answering, target: Target) -> bool:
         """Search one path to its end (to the first hit under --quiet) and print what is found.
 
         Returns:
@@ -72,15 +64,14 @@ class Search:
         Raises:
             BadPattern, BadArgument: what is asked can be answered of no path.
         """
-        reports: list[CoverageReport] = []
+        report = None
         try:
-            for page in place.index.pages(replace(request, scope=place.scope), NEXT_PAGES):
-                reports.append(page.coverage)
-                for found in page.files:
-                    self._file(place.called(found.path), found)
-                self._screen.flush()
-                if self._options.quiet and self._files:
-                    break
+            for answerer, part in answering.parts(target):
+                for found in part.files:
+                    self._file(answerer.called(found.path), found)
+                if part.coverage is not None:
+                    report = part.coverage
+                    self._screen.flush()
         except BadPattern as error:
             hint = "" if self._options.fixed else "To search for the text as it stands, use -F."
             raise BadPattern(str(error), error.position, hint) from None
@@ -89,7 +80,8 @@ class Search:
         except LinedexError as error:
             complain(error)
             return False
-        self._reports.append(whole(reports))
+        if report is not None:
+            self._reports.append(report)
         return True
 
     def end(self) -> CoverageReport:
@@ -142,51 +134,54 @@ class Search:
         return LineWriter(self._screen, style)
 
 
-def whole(reports: list[CoverageReport]) -> CoverageReport:
-    """Return the reports of all the pages of one search as one."""
-    return replace(added(reports), verdict=reports[-1].verdict)
-
-
-def _limits(options: SearchOptions, settings: Settings, screen: Screen) -> Limits:
-    """Return limits for an answer that is printed whole, line by line, while a person waits or presses Ctrl-C."""
+def _question(options: SearchOptions, pattern: str, settings: Settings, screen: Screen) -> Question:
+    """Return what is asked of each path, for an answer that is printed whole, line by line."""
     # to tell all matches of a line takes three times as long as to print it
     shows_matches = screen.terminal or screen.color or options.as_json
-    return replace(
-        settings.limits,
-        line_matches=settings.limits.line_matches if shows_matches else 0,
+    return Question(
+        (),
+        options.request(pattern),
         excerpt=options.max_columns or (settings.excerpt_characters if screen.terminal else WHOLE_LINE),
-        page_hits=NEXT_PAGES,
-        page_characters=sys.maxsize,
-        query_seconds=PATIENCE_SECONDS,
+        line_matches=settings.limits.line_matches if shows_matches else 0,
+        first_page_only=options.quiet,
     )
 
 
-def _there(places: Places, paths: Sequence[str | None]) -> list[Place]:
-    """Return the places of those paths that can be searched, as grep does; of the others is said why not."""
+def _there(paths: Sequence[str | None]) -> list[Named]:
+    """Return those paths that can be searched, as grep does; of the others is said why not."""
     there = []
     for path in paths:
         try:
-            there.append(places.at(path))
+            there.append(named(path))
         except LinedexError as error:
             complain(error)
     return there
 
 
+def _targets(answering: Answering, there: Sequence[Named]) -> list[Target]:
+    targets = []
+    for one, scope in zip(there, answering.asks_daemon(there), strict=True):
+        try:
+            targets.append(answering.target(one, scope))
+        except LinedexError as error:
+            complain(error)
+    return targets
+
+
 def _searched(options: SearchOptions, settings: Settings, screen: Screen) -> int:
     """Run the search and return the exit status."""
     pattern, paths = options.targets()
-    request = options.request(pattern)
     began = time.monotonic()
-    with opened(settings, _limits(options, settings, screen)) as places:
-        there = _there(places, paths)
-        if not there:
+    with Answering(settings, _question(options, pattern, settings, screen)) as answering:
+        targets = _targets(answering, _there(paths))
+        if not targets:
             return 2
-        search = Search(options, screen, only_file=len(paths) == 1 and not there[0].is_folder)
-        searched = [place for place in there if search.place(place, request)]
+        search = Search(options, screen, only_file=len(paths) == 1 and not targets[0].named.is_folder)
+        searched = [target for target in targets if search.target(answering, target)]
         report = search.end()
-    unindexed = [place for place in searched if place.is_folder and not place.indexed]
+    unindexed = [target for target in searched if target.named.is_folder and not target.indexed]
     if unindexed and time.monotonic() - began > SLOW_SECONDS and sys.stderr.isatty():
-        folder = screen.path(unindexed[0].named or b".")
+        folder = screen.path(unindexed[0].named.spelled or b".")
         notify(f"linedex: every file was read; after `linedex index {folder}` such a search reads what may match")
     if len(searched) < len(paths):
         return 2

@@ -102,7 +102,7 @@ def stop() -> int:
     Indexes that are half built go on where they were when the next one starts.
     """
     settings = Settings.load()
-    from linedex_server.asking import stop_daemon  # noqa: PLC0415
+    from linedex_server.asking.control import stop_daemon  # noqa: PLC0415
 
     pid = stop_daemon(settings.state_dir)
     notify("linedex: no daemon runs" if pid is None else f"linedex: the daemon (process {pid}) has ended")

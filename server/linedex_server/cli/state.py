@@ -8,7 +8,7 @@ import time
 
 import click
 
-from linedex_server.asking import DaemonStatus, daemon_status
+from linedex_server.asking.control import DaemonStatus, daemon_status
 from linedex_server.cli.door import opened
 from linedex_server.cli.teaching import TaughtCommand
 from linedex_server.cli.terminal import Screen, notify

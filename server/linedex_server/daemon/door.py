@@ -17,9 +17,10 @@ from linedex_server import VERSION
 from linedex_server.daemon.control import bring_up_to_date, tell_status
 from linedex_server.daemon.house import House
 from linedex_server.daemon.lines import Lines
+from linedex_server.daemon.searching import answer_search
 from linedex_server.daemon.sessions import send, serve_client
 from linedex_server.rendezvous.address import is_same_user
-from linedex_server.rendezvous.hello import HELLO_BYTES, INDEX, MCP, STATUS, STOP, Hello, Welcome, version_of
+from linedex_server.rendezvous.hello import HELLO_BYTES, INDEX, MCP, SEARCH, STATUS, STOP, Hello, Welcome, version_of
 from linedex_server.rendezvous.launch import record
 
 HELLO_SECONDS = 10.0
@@ -117,6 +118,8 @@ class Door:
             await tell_status(house, connection)
         elif hello.purpose == INDEX:
             await bring_up_to_date(house, connection, hello)
+        elif hello.purpose == SEARCH:
+            await answer_search(house, connection, lines, hello)
         elif hello.purpose == MCP:
             await serve_client(house, connection, lines, hello)
         else:

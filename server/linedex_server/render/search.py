@@ -105,7 +105,7 @@ def without_context(answer: SearchAnswer) -> SearchAnswer:
     return replace(
         answer,
         files=tuple(
-            replace(found, hits=tuple(replace(hit, before=(), after=()) for hit in found.hits))
+            replace(found, hits=tuple(hit._replace(before=(), after=()) for hit in found.hits))
             for found in answer.files
         ),
     )

@@ -1,7 +1,4 @@
-"""What the command line asks the daemon, without becoming its MCP client.
-
-Promise: where no daemon runs, none is started, and the answer is None.
-"""
+"""How the daemon is, an index brought up to date by it, and its end."""
 
 from __future__ import annotations
 
