@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import re
 import socket
@@ -163,30 +164,48 @@ def daemon(house: House, *roots: Path) -> Iterator[None]:
     house.run("stop")
 
 
-WITHOUT_ENGINE = """
-import sys
+ENGINE = ("numpy", "re2", "apsw", "linedex.index", "regex", "rich", "mcp", "anyio")
+RUNNER = """
+import json, os, sys
 from linedex_server.cli import main
-sys.argv = ["linedex", "search", *sys.argv[1:]]
-status = main()
-for name in ("numpy", "re2", "apsw", "linedex.index", "regex", "rich", "mcp", "anyio"):
-    assert name not in sys.modules, name
-sys.exit(status)
+searches, folder, unwanted = json.load(sys.stdin)
+stdout = os.dup(1)
+statuses = []
+for number, options in enumerate(searches):
+    for stream in (1, 2):
+        file = os.open(f"{folder}/{number}.{stream}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(file, stream)
+        os.close(file)
+    sys.argv = ["linedex", "search", *options]
+    statuses.append(main())
+loaded = [name for name in unwanted if name in sys.modules]
+os.write(stdout, json.dumps([statuses, loaded]).encode())
 """
+"""Runs searches one after the other, which a process for each would take a minute for."""
+
+Told = tuple[int, bytes, bytes]
+"""The status of a search, what it printed, and what it said beside that."""
 
 
-def searched(house: House, folder: Path, options: Sequence[str], *, engine: bool = True) -> tuple[int, bytes, bytes]:
-    """Return status and output of a search from `folder`; without the engine it fails if it loads that."""
-    command = ["-m", "linedex_server", "search"] if engine else ["-c", WITHOUT_ENGINE]
+def searched(house: House, folder: Path, *searches: Sequence[str], engine: bool = True) -> list[Told]:
+    """Return what searches from `folder` give; without the engine none of them may load it."""
+    printed = house.folder / "printed"
+    printed.mkdir(exist_ok=True)
     ran = subprocess.run(
-        [sys.executable, *command, *options],
+        [sys.executable, "-c", RUNNER],
         env=house.environ,
         cwd=folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=60,
-        check=False,
+        input=json.dumps([searches, str(printed), () if engine else ENGINE]).encode(),
+        stdout=subprocess.PIPE,
+        timeout=100,
+        check=True,
     )
-    return ran.returncode, ran.stdout, ran.stderr
+    statuses, loaded = json.loads(ran.stdout)
+    assert loaded == []
+    return [
+        (status, (printed / f"{number}.1").read_bytes(), (printed / f"{number}.2").read_bytes())
+        for number, status in enumerate(statuses)
+    ]
 
 
 def without_times(said: bytes) -> bytes:
@@ -196,14 +215,14 @@ def without_times(said: bytes) -> bytes:
 
 def test_the_daemon_answers_as_the_command_itself_does_and_no_engine_is_loaded(house: House, tree: Path) -> None:
     with daemon(house, tree):
-        asked = [searched(house, tree, options, engine=False) for options in SAME]
-        both = [searched(house, tree, options) for options in HERE]
+        asked = searched(house, tree, *SAME, engine=False)
+        both = searched(house, tree, *HERE)
     assert house.status() is None
-    for options, told in zip([*SAME, *HERE], [*asked, *both], strict=True):
-        alone = searched(house, tree, options)
-        assert told[0] == alone[0], options
-        assert without_times(told[1]) == without_times(alone[1]), options
-        assert without_times(told[2]) == without_times(alone[2]), options
+    alone = searched(house, tree, *SAME, *HERE)
+    for options, (status, out, said), own in zip([*SAME, *HERE], [*asked, *both], alone, strict=True):
+        assert status == own[0], options
+        assert without_times(out) == without_times(own[1]), options
+        assert without_times(said) == without_times(own[2]), options
     assert {status for status, _, _ in asked} == {0, 1, 2}
     assert sum(len(out) for _, out, _ in asked) > 1_000_000
 
@@ -212,31 +231,31 @@ def test_a_search_of_the_daemon_sees_each_change_before_it(house: House, tree: P
     with daemon(house, tree):
         for number in range(5):
             (tree / "fresh.txt").write_text(f"needle {number}\n", encoding="utf-8")
-            found = searched(house, tree, [r"needle \d"], engine=False)
+            (found,) = searched(house, tree, [r"needle \d"], engine=False)
             assert found == (0, b"fresh.txt:1:needle %d\n" % number, b"")
         (tree / "fresh.txt").unlink()
-        assert searched(house, tree, [r"needle \d"], engine=False) == (1, b"", b"")
+        assert searched(house, tree, [r"needle \d"], engine=False) == [(1, b"", b"")]
 
 
 def test_a_search_starts_no_daemon_and_makes_none_take_a_folder_in(house: House, tree: Path) -> None:
-    assert searched(house, tree, ["-q", "total"])[0] == 0
+    assert searched(house, tree, ["-q", "total"]) == [(0, b"", b"")]
     assert house.status() is None
     other = house.root("other", a="needle\n")
     assert house.run("index", str(tree)).returncode == 0
     with daemon(house, other):
-        assert searched(house, tree, ["-l", "main"]) == (0, b"src/b.c\n", b"")
+        assert searched(house, tree, ["-l", "main"]) == [(0, b"src/b.c\n", b"")]
         assert [index.root for index in house.daemon().indexes] == [str(other)]
         state = sorted(path.name for path in (house.state / "indexes").iterdir())
-        assert searched(house, house.folder / "beside", ["-l", "total"])[0] == 0
+        assert searched(house, house.folder / "beside", ["-l", "total"]) == [(0, b"f.txt\n", b"")]
         assert sorted(path.name for path in (house.state / "indexes").iterdir()) == state
 
 
 def test_settings_of_who_asks_decide_and_not_those_of_the_daemon(house: House, tree: Path) -> None:
     with daemon(house, tree):
         house.environ["LINEDEX_EXCLUDE"] = "src/"
-        assert searched(house, tree, ["-l", "main"]) == (1, b"", b"")
+        assert searched(house, tree, ["-l", "main"]) == [(1, b"", b"")]
         house.environ["LINEDEX_QUERY_SECONDS"] = "many"
-        status, _, said = searched(house, tree, ["-l", "main"])
+        ((status, _, said),) = searched(house, tree, ["-l", "main"])
         assert (status, b"LINEDEX_QUERY_SECONDS is 'many'" in said) == (2, True)
         del house.environ["LINEDEX_EXCLUDE"], house.environ["LINEDEX_QUERY_SECONDS"]
 
@@ -364,17 +383,17 @@ def standing_in(house: House, welcome: bytes, *said: bytes) -> Iterator[None]:
 )
 def test_whoever_does_not_answer_is_done_without(house: House, tree: Path, welcome: bytes, said: list[bytes]) -> None:
     with standing_in(house, welcome, *said):
-        assert searched(house, tree, ["-l", "main"]) == (0, b"src/b.c\n", b"")
+        assert searched(house, tree, ["-l", "main"]) == [(0, b"src/b.c\n", b"")]
 
 
 def test_a_daemon_that_ends_when_something_was_printed_is_an_error(house: House, tree: Path) -> None:
     with standing_in(house, Welcome().line(), SCOPES, page(HIT, more=True)):
-        status, out, said = searched(house, tree, ["main"])
+        ((status, out, said),) = searched(house, tree, ["main"])
     assert (status, out) == (2, b"a.py:7:told by the other\n")
     assert said.startswith(b"linedex: the daemon that was answering has ended\n  ")
 
 
 def test_a_daemon_that_ends_between_two_paths_is_done_without(house: House, tree: Path) -> None:
     with standing_in(house, Welcome().line(), scopes_line([RelPath(b""), RelPath(b"src/b.c")]), page(HIT)):
-        status, out, _ = searched(house, tree, ["main", ".", "src/b.c"])
+        ((status, out, _),) = searched(house, tree, ["main", ".", "src/b.c"])
     assert (status, out) == (0, b"./a.py:7:told by the other\nsrc/b.c:1:int main(void)\n")

@@ -8,6 +8,7 @@ those are for MCP clients, who have no way to ask this.
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -116,7 +117,7 @@ def _held(house: House, hello: Hello, question: Question) -> list[_Held | None]:
 
 def _held_at(path: Path, house: House, settings: Settings, limits: Limits) -> _Held | None:
     try:
-        root = indexed_around(settings, path, is_folder=path.is_dir())
+        root = indexed_around(settings, path, is_folder=os.path.isdir(path))
     except LinedexError:
         # a folder that went away at this moment; the command says so itself
         return None

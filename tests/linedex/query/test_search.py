@@ -104,6 +104,28 @@ def all_pages(index: Index, request: SearchRequest) -> list[tuple[bytes, int]]:
         )
 
 
+@pytest.mark.parametrize("mode", [OutputMode.MATCHES, OutputMode.FILES])
+@pytest.mark.parametrize("indexed", [True, False])
+def test_the_coverage_of_the_last_page_is_that_of_the_whole_answer(
+    tmp_path: Path, mode: OutputMode, indexed: bool
+) -> None:
+    files = {f"{name}.txt": f"line of {name}\n".encode() * 5 for name in "abcde"}
+    write(tmp_path, {**files, "binary": b"line\0\1" * 90, "other.txt": b"nothing\n"})
+    (tmp_path / "state").mkdir()
+    if indexed:
+        build(tmp_path).close()
+    with Index(tmp_path / "root", tmp_path / "state" / "index.db", TINY) as index:
+        request = SearchRequest("line", max_hits=1, mode=mode)
+        pages = list(index.pages(request, following=2))
+        one_page = index.search(replace(request, max_hits=1000))
+    assert len(pages) > 2
+    assert [line for page in pages for line in lines_of(page)] == lines_of(one_page)
+    told, whole = pages[-1].coverage, one_page.coverage
+    assert (told.verdict, told.by_index, told.by_scan, told.verified, told.skipped, told.notes) == (
+        *(whole.verdict, whole.by_index, whole.by_scan, whole.verified, whole.skipped, whole.notes),
+    )
+
+
 def decoded_lines(data: bytes) -> list[str]:
     text = data.decode("utf-16") if data.startswith((b"\xff\xfe", b"\xfe\xff")) else data.decode("utf-8-sig")
     lines = text.replace("\r\n", "\n").split("\n")
