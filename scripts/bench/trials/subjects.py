@@ -28,7 +28,7 @@ from linedex.build import freshness
 from linedex.index import Index
 from linedex.limits import DEFAULT_LIMITS, Limits
 from linedex_server import config
-from linedex_server.asking import daemon_status, stop_daemon
+from linedex_server.asking.control import daemon_status, stop_daemon
 from linedex_server.workspace import sidecar_path
 
 COMMAND = Path(__file__).parents[1] / "endure.py"
