@@ -123,6 +123,7 @@ class Search:
             Cancelled: nobody waits for it any more.
         """
         began = time.perf_counter()
+        self._check_cursor()
         self._db = None if self._request.brute else db
         if self._paged:
             self._deadline = time.monotonic() + self._limits.query_seconds
@@ -183,13 +184,16 @@ class Search:
             return Cursor(entry.key, line, place, -1, 0, span=span)
         return Cursor(entry.key, line, place, status.st_ino, status.st_size, mark, span)
 
-    def _resumed(self, entry: Entry) -> tuple[LineNumber, tuple[int, int]]:
-        """Return the line of `entry` behind which this page begins, and where to go on reading it."""
+    def _check_cursor(self) -> None:
+        """Raise unless the file of the cursor is as it was, perhaps grown, whether or not this page comes to read it.
+
+        Of another one in its place the index may know that it holds no hit, and its own may be told again elsewhere.
+        """
         cursor = self._cursor
-        if cursor is None or cursor.key != entry.key:
-            return LineNumber(0), FIRST_PLACE
+        if cursor is None:
+            return
         try:
-            with self._root.opened(key_path(entry.key)) as descriptor:
+            with self._root.opened(key_path(cursor.key)) as descriptor:
                 now = os.fstat(descriptor)
                 cursor.check(now.st_ino, now.st_size, lambda offset, size: os.pread(descriptor, size, offset))
         except BadCursor:
@@ -198,6 +202,12 @@ class Search:
             # of one that was not begun the page says why it is left out
             if cursor.begun:
                 cursor.check(-1, 0, lambda _, __: b"")
+
+    def _resumed(self, entry: Entry) -> tuple[LineNumber, tuple[int, int]]:
+        """Return the line of `entry` behind which this page begins, and where to go on reading it."""
+        cursor = self._cursor
+        if cursor is None or cursor.key != entry.key:
+            return LineNumber(0), FIRST_PLACE
         return cursor.line, cursor.place
 
     def _collect_hits(self, entries: Iterator[Entry], page: _Page) -> None:

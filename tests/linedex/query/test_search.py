@@ -398,6 +398,22 @@ def test_binary_and_unreadable_files_are_counted_with_their_reason(tmp_path: Pat
             assert answer.total_hits == 1
 
 
+@pytest.mark.parametrize("new", ["nothing here\n", "", "\0" * 100, None], ids=["no hit", "empty", "binary", "none"])
+def test_a_cursor_is_refused_after_a_rotation_to_a_log_that_no_page_would_read(tmp_path: Path, new: str | None) -> None:
+    log = tmp_path / "root" / "app.log"
+    log.parent.mkdir()
+    log.write_text("hit\n" * 4)
+    with Index(log.parent, tmp_path / "index.db", TINY) as index:
+        index.build()
+        cursor = index.search(SearchRequest("hit", max_hits=2)).cursor
+        log.rename(log.with_name("app.log.1"))
+        if new is not None:
+            log.write_text(new)
+        index.build()
+        with pytest.raises(BadCursor, match="rotated"):
+            index.search(SearchRequest("hit", cursor=cursor))
+
+
 def test_a_cursor_is_refused_with_another_query_and_after_a_rotation(tmp_path: Path) -> None:
     write(tmp_path, {"app.log": b"hit one\nhit two\nhit three\n"})
     log = tmp_path / "root" / "app.log"
