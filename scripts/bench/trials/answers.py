@@ -8,13 +8,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from trials.world import Node
-
 from linedex.answers import Coverage, OutputMode, ReadAnswer, SearchAnswer, SearchRequest
 from linedex.errors import LinedexError
 from linedex.files.text_format import detect_bytes
 from linedex.index import Index
-from linedex.model import Newline, RelPath
+from linedex.model import Newline
 
 if TYPE_CHECKING:
     from trials.remote import Remote
@@ -76,24 +74,13 @@ class Question:
         kind: for the count of operations.
         told: what is asked, for a report.
         ask: asks, and returns what can be compared; None where the answer says that it does not know yet.
-        wanted: what must come.
+        wanted: what must come, or a function of what came where several are right; None where nobody knows.
     """
 
     kind: str
     told: str
     ask: Callable[[Asker], object]
     wanted: object
-
-
-@dataclass(slots=True)
-class Held:
-    """A cursor of a client that reads on: the file it was given for, what it held, and the next line that is wanted."""
-
-    path: bytes
-    node: Node
-    began: int
-    content: bytes
-    cursor: str = ""
 
 
 def escaped(literal: str) -> str:
@@ -214,19 +201,3 @@ def compared(ask: Callable[[], ReadAnswer], text: Text, first: int, count: int) 
         assert answer.next_line == first + len(lines)
         lines += shown_lines(whole[len(lines) :])
     return (answer.first_line or first), lines, answer.total_lines, answer.hash
-
-
-def read_on_all(index: Asker, held: Held) -> object:
-    """Return all that is new since a cursor."""
-    lines: list[str] = []
-    cursor = held.cursor
-    try:
-        for _ in range(10_000):
-            answer = index.read_on(RelPath(held.path), cursor, 500)
-            lines += answer.lines
-            if not answer.lines or not answer.later:
-                return lines
-            cursor = answer.later
-    except LinedexError:
-        return REFUSED
-    raise AssertionError("reading on does not end")

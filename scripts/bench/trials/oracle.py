@@ -13,23 +13,20 @@ from functools import partial
 
 from trials import journals
 from trials.answers import (
-    LONGEST_READ,
     REFUSED,
     Asker,
-    Held,
     Question,
     Text,
     compared,
     mark_of,
-    read_on_all,
     shown_lines,
     text_of,
 )
+from trials.cursors import Cursors
 from trials.searches import searching
 from trials.world import Node, World, is_hidden
 
 from linedex.answers import SymbolRequest
-from linedex.files.text_format import detect_bytes
 from linedex.model import RelPath
 
 
@@ -40,14 +37,17 @@ class Oracle:
     Attributes:
         world: the world.
         draw: decides.
-        held: the cursors of clients that read on.
+        cursors: those of clients that go on later.
     """
 
     world: World
     draw: random.Random
-    held: list[Held] = field(default_factory=list)
+    cursors: Cursors = field(init=False)
     _texts: dict[int, tuple[bytes, Node, Text]] = field(default_factory=dict)
     _listed: tuple[int, list[tuple[bytes, bool]]] = (-1, [])
+
+    def __post_init__(self) -> None:
+        self.cursors = Cursors(self)
 
     def text(self, node: Node) -> Text:
         """Return the text of a file, remembered for as long as its bytes are the same object."""
@@ -78,6 +78,10 @@ class Oracle:
             self._listed = world.version, found
         return self._listed[1]
 
+    def all_clear(self) -> bool:
+        """Say whether the texts of all files are certain."""
+        return all(self.text(node).clear for node in self.world.files.values())
+
     def scope(self) -> bytes:
         """Return a file or folder to ask about."""
         world, kind = self.world, self.draw.random()
@@ -105,10 +109,13 @@ class Oracle:
         kinds: dict[Callable[[], Question | None], int] = {
             partial(searching, self): 60,
             self.read: 16,
-            self.tail: 5,
+            self.cursors.tail: 5,
             self.count_lines: 4,
             self.find_files: 7,
-            self.read_on: 6,
+            self.cursors.go_on: 9,
+            self.cursors.page: 3,
+            self.cursors.folder_page: 1,
+            self.cursors.folder_on: 2,
             self.symbol: 2,
             partial(journals.searched, self.world, self.draw): 6,
             partial(journals.counted, self.world, self.draw): 2,
@@ -135,35 +142,6 @@ class Oracle:
             f"{path!r} {first} {count}",
             lambda index: compared(lambda: index.read(RelPath(path), first, count), text, first, count),
             wanted if text.clear else None,
-        )
-
-    def tail(self) -> Question | None:
-        """Read the last lines, sometimes to go on from there later."""
-        found = self.some_text()
-        if found is None:
-            return None
-        path, text = found
-        node = self.world.files[path]
-        content, count = node.content, self.draw.choice((1, 2, 10))
-        lines = text.lines or []
-        keep = self.draw.random() < 0.6 and len(self.held) < 12
-        held = Held(path, node, node.began, content)
-        if keep:
-            self.held.append(held)
-
-        def ask(index: Asker) -> object:
-            answer = index.tail(RelPath(path), count)
-            held.cursor = answer.later
-            return list(answer.lines), answer.total_lines if answer.counted else len(lines), answer.hash
-
-        wanted = lines[-count:]
-        while sum(len(line[:LONGEST_READ]) + 1 for line in wanted) > 20_000 and len(wanted) > 1:
-            wanted = wanted[1:]
-        return Question(
-            "tail",
-            f"{path!r} {count}",
-            ask,
-            (shown_lines(wanted), len(lines), mark_of(content)) if text.clear else None,
         )
 
     def count_lines(self) -> Question | None:
@@ -206,25 +184,6 @@ class Oracle:
             return {bytes(path) for path in answer.paths}
 
         return Question("find files", f"{name!r} below {scope!r} hidden={hidden} ignored={ignored}", ask, wanted)
-
-    def read_on(self) -> Question | None:
-        """Ask what is new since a cursor, where all that happened to its file was appending or one renaming."""
-        if not self.held:
-            return None
-        held = self.held.pop(self.draw.randrange(len(self.held)))
-        if not held.cursor:
-            return None  # it is asked for in this very round
-        node = self.world.files.get(held.path)
-        grown = node is held.node and node.began == held.began and node.content.startswith(held.content)
-        wanted = None
-        if grown and node is not None and (text := self.text(node)).clear and text.lines is not None:
-            before = text_of(held.content).lines or []
-            same_format = detect_bytes(held.content).encoding == detect_bytes(node.content).encoding
-            if same_format and held.content and text.lines[: len(before) - 1] == before[:-1]:
-                unended = not held.content.endswith((b"\n", b"\r", b"\n\0"))
-                done = len(before) - (1 if unended and node.content != held.content else 0)
-                wanted = shown_lines(text.lines[done:])
-        return Question("read on", repr(held.path), lambda index: read_on_all(index, held), wanted)
 
     def symbol(self) -> Question | None:
         """Find a function by its name."""

@@ -52,6 +52,11 @@ class Remote:
     def search(self, request: SearchRequest) -> SearchAnswer:
         """Return a page of a search."""
         named = not os.path.isdir(os.fsencode(self.root) + b"/" + request.scope)
+        asked = self._asked(request)
+        return self._searched_file(request, asked) if named else self._searched_folder(request, asked)
+
+    @staticmethod
+    def _asked(request: SearchRequest) -> dict[str, object]:
         asked: dict[str, object] = {
             "pattern": request.pattern,
             "regex": request.regex,
@@ -65,7 +70,11 @@ class Remote:
         if request.whole_line:
             asked |= {"pattern": f"^(?:{escaped(request.pattern)})$", "regex": True}
         asked |= {name: value for name in ("since", "until", "level", "cursor") if (value := getattr(request, name))}
-        return self._searched_file(request, asked) if named else self._searched_folder(request, asked)
+        return asked
+
+    def search_file(self, request: SearchRequest) -> SearchAnswer:
+        """Return a page of a search of one file."""
+        return self._searched_file(request, self._asked(request))
 
     def _searched_file(self, request: SearchRequest, asked: dict[str, object]) -> SearchAnswer:
         if request.mode is not OutputMode.MATCHES:

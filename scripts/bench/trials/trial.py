@@ -106,7 +106,8 @@ class Trial:
         if question.wanted is None or told is None:
             return
         self.counts[f"ask: {question.kind}"] += 1
-        told, wanted = as_far_as_told(told, question.wanted)
+        wanted = question.wanted(told) if callable(question.wanted) else question.wanted
+        told, wanted = as_far_as_told(told, wanted)
         if question.kind.startswith("search"):
             right = same_hits(told, wanted, invert="invert=True" in question.told)
         else:
@@ -176,7 +177,7 @@ class Trial:
             theirs.pop(b"/")
         self.edits.edited &= set(self.world.files.values())
         for path, node in self.world.files.items():
-            if node in self.edits.edited:
+            if node in self.edits.edited and path in ours and path in theirs:
                 # an edit leaves the blocks before and behind it as they were
                 ours[path], theirs[path] = ours[path][:1], theirs[path][:1]
         different = [path for path in {*ours, *theirs} if ours.get(path) != theirs.get(path)]
