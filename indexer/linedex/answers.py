@@ -228,7 +228,8 @@ class ReadAnswer:
         first_line: number of the first of them; 0 when there are none. The last lines of a file that nobody has
             counted are numbered from its end: the last one is -1.
         total_lines: lines in the file; of a very large one that nobody has counted yet at least so many.
-        hash: the first 16 hex digits of the SHA-256 of the file's bytes, or a `rev:` token over 64 MiB.
+        hash: the first 16 hex digits of the SHA-256 of the file's bytes, or a `rev:` token over 64 MiB and where it is
+            compressed.
         cut_lines: numbers of the lines that were shortened.
         next_line: the line to go on from, or None at the end.
         match_line: the line that `pattern` led to, or None.

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Asker: TypeAlias = "Index | Remote"
 """Who answers: the library, or a client of a daemon."""
 REFUSED = "refused"
+PACKED_MARK = "rev:"
 CUT = b"/cut"
 """Stands among the files of a count where only the first of them were told."""
 LONE = re.compile("[\udc80-\udcff]")
@@ -93,6 +94,11 @@ def mark_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
+def mark_told(mark: str) -> str:
+    """Return the hash of a reading; of compressed files, which have a token instead, only that it is one."""
+    return PACKED_MARK if mark.startswith(PACKED_MARK) else mark
+
+
 def shown_lines(lines: list[str]) -> list[str]:
     """Return lines as readings show them."""
     return [LONE.sub("\ufffd", line)[:LONGEST_READ] for line in lines]
@@ -108,8 +114,9 @@ def hits_of(lines: list[str], compiled: re.Pattern[str], *, invert: bool) -> Ite
             yield number, found.start() + 1, found.end() + 1, line
 
 
-def searched(index: Asker, request: SearchRequest, unclear: set[bytes]) -> object:
-    """Return what a search finds over all of its pages."""
+def searched(index: Asker, request: SearchRequest, unclear: set[bytes], *, partial: bool) -> object:
+    """Return what a search finds over all of its pages; with `partial` it may say that a file ends too early."""
+    also = (Coverage.PARTIAL,) if partial else ()
     found: dict[bytes, object] = {}
     cursor = ""
     order: list[bytes] = []
@@ -136,13 +143,13 @@ def searched(index: Asker, request: SearchRequest, unclear: set[bytes]) -> objec
         if request.mode is OutputMode.COUNT:
             if not unclear:
                 found |= {b"/lines": answer.total_hits, b"/files": answer.matched_files}
-            demand_complete(answer, allowed=(Coverage.COMPLETE, Coverage.PAGE))
+            demand_complete(answer, allowed=(Coverage.COMPLETE, Coverage.PAGE, *also))
             if len(answer.files) < min(answer.matched_files, request.max_hits):
                 # a page of a tool is full before a page of the library
                 found[CUT] = None
             break
         if not cursor:
-            demand_complete(answer, allowed=(Coverage.COMPLETE,))
+            demand_complete(answer, allowed=(Coverage.COMPLETE, *also))
             break
     assert order == sorted(order, key=lambda path: path.split(b"/")), f"not in path order: {order}"
     return found
@@ -200,4 +207,4 @@ def compared(ask: Callable[[], ReadAnswer], text: Text, first: int, count: int) 
         assert given + len(whole[len(lines)][:LONGEST_READ]) + 1 > 20_000, "the page is not full"
         assert answer.next_line == first + len(lines)
         lines += shown_lines(whole[len(lines) :])
-    return (answer.first_line or first), lines, answer.total_lines, answer.hash
+    return (answer.first_line or first), lines, answer.total_lines, mark_told(answer.hash)

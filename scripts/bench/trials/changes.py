@@ -16,6 +16,7 @@ from trials.moves import (
     rotate_journal,
     rotate_one,
 )
+from trials.packed import append_packed, create_packed, cut_packed, replace_packed
 from trials.rules import RULE_FILES
 from trials.world import (
     DEEPEST,
@@ -327,6 +328,10 @@ CHANGES: dict[Callable[[World], None], int] = {
     link: 2,
     hard_link: 2,
     write_rules: 2,
+    create_packed: 2,
+    append_packed: 1,
+    replace_packed: 1,
+    cut_packed: 1,
 }
 """Each change with how often it is drawn."""
 

@@ -24,7 +24,7 @@ from trials.answers import (
     text_of,
 )
 from trials.searches import some_literal
-from trials.world import Node, World
+from trials.world import PACKED, Node, World
 
 from linedex.answers import SearchRequest
 from linedex.errors import BadCursor, LinedexError
@@ -39,7 +39,6 @@ _END = 64
 _MOST_KEPT = 12
 _MOST_PAGES = 20_000
 _COMMON = ("foo", "t", "error", "e", "bar")
-_COMPRESSED = (b".gz", b".zst", b".xz")
 
 
 @dataclass(slots=True)
@@ -73,7 +72,7 @@ class HeldFolder:
 
     Attributes:
         request: the search.
-        files: what they held, and their numbers.
+        files: their bytes, texts and numbers.
         ahead: those that held a hit.
         last: file and line of the last hit that was told.
         more: whether there were more hits in that file.
@@ -81,7 +80,7 @@ class HeldFolder:
     """
 
     request: SearchRequest
-    files: dict[bytes, tuple[bytes, int]]
+    files: dict[bytes, tuple[bytes, bytes, int]]
     ahead: set[bytes]
     last: tuple[bytes, int] = (b"", 0)
     more: bool = False
@@ -170,14 +169,14 @@ class Cursors:
         ahead = {path for path, _ in wanted}
         wanted = wanted[: request.max_hits]
         world = oracle.world
-        files = {path: (world.files[path].content, inode(world, path)) for path in world.files}
+        files = {path: (node.content, node.told, inode(world, path)) for path, node in world.files.items()}
         held = HeldFolder(request, files, ahead)
 
         def ask(index: Asker) -> object:
             answer = index.search(request)
             told = [(bytes(file.path), hit.line) for file in answer.files for hit in file.hits]
             held.cursor, held.last = answer.cursor, told[-1]
-            text = text_of(files[told[-1][0]][0])
+            text = text_of(files[told[-1][0]][1])
             held.more = any(line > told[-1][1] for line, _ in _hits(text, request))
             return told
 
@@ -194,6 +193,8 @@ class Cursors:
         if found is None:
             return None
         path, _ = found
+        if path.endswith(PACKED):
+            return None
         node = oracle.world.files[path]
         held = Held(path, node, node.began, node.content, inode(oracle.world, path), request)
         if oracle.draw.random() < 0.6 and len(self.held) < _MOST_KEPT:
@@ -231,7 +232,7 @@ class Cursors:
         beside = list(_beside(world, held.path))
         former = [path for path in beside if _holds(held, world.files[path])]
         if not former:
-            if any(path.endswith(_COMPRESSED) for path in beside):
+            if any(path.endswith(PACKED) for path in beside):
                 return None
             if now is None:
                 return REFUSED
@@ -282,12 +283,12 @@ class Cursors:
         if not held.cursor or not oracle.all_clear():
             return None
         path, line = held.last
-        content, number = held.files[path]
+        content, plain, number = held.files[path]
         node = world.files.get(path)
         same = node is not None and inode(world, path) == number and same_edges(content, node.content)
         if same and node is not None and not node.content.startswith(content):
             return None
-        if same and node is not None and text_of(content).encoding != oracle.text(node).encoding:
+        if same and node is not None and text_of(plain).encoding != oracle.text(node).encoding:
             return None
         key = path.split(b"/")
         wanted = [
@@ -296,7 +297,7 @@ class Cursors:
             if (same and hit[0] == path and hit[1] > line) or hit[0].split(b"/") > key
         ]
         may_be_void = not same or any(
-            one not in held.files or inode(world, one) != held.files[one][1]
+            one not in held.files or inode(world, one) != held.files[one][2]
             for one in world.files
             if one.split(b"/") > key
         )
@@ -365,7 +366,7 @@ def _beside(world: World, path: bytes) -> Iterator[bytes]:
         if above != folder or called == name:
             continue
         plain = called
-        for ending in _COMPRESSED:
+        for ending in PACKED:
             plain = plain.removesuffix(ending)
         if called.startswith(name) or (dot and stem and called.startswith(stem) and plain.endswith(dot + extension)):
             yield other

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from trials.world import DEEPEST, JOURNAL, Node, World, is_rule_file, join, journals
+from trials.world import DEEPEST, JOURNAL, Node, World, is_common, join, journals
 
 
 def renew(world: World, path: bytes) -> None:
@@ -113,7 +113,7 @@ def move_out_and_in(world: World) -> None:
     os.rename(world.full(path), aside)
     world.moved(path, target)
     for one in sorted(world.files):
-        if one.startswith(target + b"/") and not is_rule_file(one) and JOURNAL not in one:
+        if one.startswith(target + b"/") and is_common(one):
             renew(world, one)
             with open(aside + one[len(target) :], "wb") as file:
                 file.write(world.files[one].content)

@@ -13,6 +13,7 @@ from functools import partial
 
 from trials import journals
 from trials.answers import (
+    PACKED_MARK,
     REFUSED,
     Asker,
     Question,
@@ -53,7 +54,7 @@ class Oracle:
         """Return the text of a file, remembered for as long as its bytes are the same object."""
         known = self._texts.get(id(node))
         if known is None or known[0] is not node.content or known[1] is not node:
-            known = self._texts[id(node)] = (node.content, node, text_of(node.content))
+            known = self._texts[id(node)] = (node.content, node, text_of(node.told))
         if len(self._texts) > 400:
             living = {id(one) for one in self.world.files.values()}
             self._texts = {key: value for key, value in self._texts.items() if key in living}
@@ -130,13 +131,14 @@ class Oracle:
         if not world.files:
             return None
         path = self.draw.choice(sorted(world.files))
-        text, content = self.text(world.files[path]), world.files[path].content
+        node = world.files[path]
+        text, mark = self.text(node), mark_of(node.content) if node.plain is None else PACKED_MARK
         total = len(text.lines or ())
         first = self.draw.randint(1, total + 1) if self.draw.random() < 0.95 else total + 5
         count = self.draw.choice((1, 3, 40, 1000))
         wanted: object = REFUSED
         if text.lines is not None and (first <= total or (first == 1 and not total)):
-            wanted = first, shown_lines(text.lines[first - 1 : first - 1 + count]), total, mark_of(content)
+            wanted = first, shown_lines(text.lines[first - 1 : first - 1 + count]), total, mark
         return Question(
             "read",
             f"{path!r} {first} {count}",

@@ -80,10 +80,11 @@ def searching(oracle: Oracle) -> Question:
         # some pages, not hundreds
         least = sum(len(hits) if isinstance(hits, list) else 1 for hits in wanted.values()) // 3
         request = replace(request, max_hits=max(request.max_hits, least))
+    partial = any(node.cut for node in oracle.world.files.values())
     return Question(
         f"search {request.mode.value}" + (" regex" if request.regex else ""),
         repr(request),
-        lambda index: searched(index, request, unclear),
+        lambda index: searched(index, request, unclear, partial=partial),
         wanted,
     )
 

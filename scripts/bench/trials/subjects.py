@@ -44,6 +44,7 @@ LIMITS = Limits(
     checkpoint_bytes=8 << 10,
     checkpoint_seconds=0.05,
     recheck_seconds=0.5,
+    still_seconds=0.01,
     reconcile_seconds=20.0,
     log_part_bytes=1 << 10,
     log_zone="UTC",

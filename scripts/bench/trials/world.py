@@ -79,6 +79,7 @@ LOCAL_WORDS = {
 }
 MARKS = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff", "utf-8-sig": b"\xef\xbb\xbf"}
 STRAYS = (b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xe6\xbc", b"\x80")
+PACKED = (b".gz", b".zst", b".xz")
 JOURNAL = b".journal.log"
 """Logs with a stamp and a level in each record, which only grow and rotate."""
 CLOCK = datetime(2026, 3, 4, 5, 0, 0, tzinfo=UTC)
@@ -97,12 +98,21 @@ class Node:
         encoding: what it is written in.
         end: what ends its lines.
         began: counts each change that is no append.
+        plain: the text of a compressed file, None for any other.
+        cut: whether a compressed file ends too early.
     """
 
     content: bytes = b""
     encoding: str = "utf-8"
     end: str = "\n"
     began: int = 0
+    plain: bytes | None = None
+    cut: bool = False
+
+    @property
+    def told(self) -> bytes:
+        """What is told of the file."""
+        return self.content if self.plain is None else self.plain
 
 
 @dataclass(slots=True)
@@ -173,8 +183,8 @@ class World:
         return None if self.taken(path) or len(self.full(path)) > 3500 else path
 
     def some_file(self, *, text: bool = True) -> bytes | None:
-        """Return a file that is no rule file and no journal; with `text` neither one of code."""
-        found = [path for path in sorted(self.files) if not is_rule_file(path) and JOURNAL not in path]
+        """Return a file that is no rule file, no journal and not compressed; with `text` neither one of code."""
+        found = [path for path in sorted(self.files) if is_common(path)]
         if text:
             found = [path for path in found if not path.endswith(b".py")]
         return self.draw.choice(found) if found else None
@@ -361,6 +371,11 @@ def join(folder: bytes, name: bytes) -> bytes:
 def is_rule_file(path: bytes) -> bool:
     """Say whether a path is of a file of rules."""
     return path.rpartition(b"/")[2] in (*RULE_FILES, INERT_RULES)
+
+
+def is_common(path: bytes) -> bool:
+    """Say whether anything may be done to a file: it is no rule file, no journal and not compressed."""
+    return not is_rule_file(path) and JOURNAL not in path and not path.endswith(PACKED)
 
 
 def is_hidden(path: bytes, below: bytes = b"") -> bool:
