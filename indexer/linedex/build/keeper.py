@@ -107,6 +107,7 @@ class Keeper:
         self._wake = threading.Event()
         self._idle = threading.Event()
         self._idle.set()
+        self._asking = threading.Lock()
         self._closing = threading.Event()
         self._named: list[FileRow] = []
         self._edits = ToldEdits(self._ask_for_build)
@@ -301,9 +302,10 @@ class Keeper:
 
     def _ask_for_build(self) -> None:
         if self._thread is not None and not self._closing.is_set():
-            if not self._refusal:
-                self._idle.clear()
-            self._wake.set()
+            with self._asking:
+                if not self._refusal:
+                    self._idle.clear()
+                self._wake.set()
 
     def _work(self) -> None:
         if not self._loose:
@@ -339,7 +341,10 @@ class Keeper:
                 self.freshness.follow()
                 self._sidecar.shrink()
                 give_back()
-                self._idle.set()
+                with self._asking:
+                    # to give back takes a while, in which more may be asked for
+                    if not self._wake.is_set():
+                        self._idle.set()
             elif took > _LONG_SECONDS:
                 # a large file that grows all the time shall not keep a core busy for good
                 self._closing.wait(min(took, _REST_SECONDS))

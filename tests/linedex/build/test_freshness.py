@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from linedex.answers import SearchRequest
+from linedex.build import keeper
 from linedex.build.contents import contents
 from linedex.build.freshness import pause
 from linedex.errors import NotFound
@@ -232,6 +233,32 @@ def test_changes_are_indexed_without_a_question(tree: Tree, tmp_path: Path) -> N
             (tree.root / "burst" / f"{at}.txt").write_text("x\n")
         files = sum(len(names) for _, _, names in os.walk(tree.root))
         until(lambda: (state := index.status()).files == files and not state.pending, "it was not indexed")
+
+
+def test_what_is_asked_for_while_a_build_ends_is_waited_for(
+    tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, end = threading.Event(), threading.Event()
+    with Index(tree.root, tmp_path / "index.db", LIMITS) as index:
+        kept = index._keeper
+        build = kept._build_once
+
+        def last_build(*, nice: int) -> None:
+            begun.set()
+            end.wait(SOON)
+            build(nice=nice)
+
+        def ask() -> None:
+            monkeypatch.setattr(keeper, "give_back", lambda: None)
+            monkeypatch.setattr(kept, "_build_once", last_build)
+            kept._ask_for_build()
+
+        monkeypatch.setattr(keeper, "give_back", ask)
+        index.start()
+        assert begun.wait(SOON)
+        assert not index.wait(0)
+        end.set()
+        assert index.wait(SOON)
 
 
 def test_nothing_is_written_while_nothing_happens(tree: Tree, tmp_path: Path) -> None:
