@@ -52,6 +52,26 @@ async def ask(client: Client, root: Path, pattern: str, options: dict[str, objec
     return took, query / 1000, check / 1000, answer.rsplit("\n", 1)[-1]
 
 
+async def changes(client: Client, root: Path, count: int) -> str:
+    """Write a file of `root` again and again, each time ask for what is new in it, and say how long that took."""
+    path, took = root / "linedex_latency_change.c", []
+    try:
+        for number in range(count + 1):
+            token = f"linedex_{time.time_ns():x}_{number}"
+            path.write_text(f"int {token};\n")
+            began = time.perf_counter()
+            answer = await told(client, "search_directory", absolute_dir_path=str(root), pattern=token, word=True)
+            took.append(time.perf_counter() - began)
+            assert path.name in answer, answer
+    finally:
+        path.unlink(missing_ok=True)
+    # the first call of a session loads what the next ones have
+    milliseconds = sorted(seconds * 1000 for seconds in took[1:])
+    middle, high = milliseconds[len(milliseconds) // 2], milliseconds[-1 - len(milliseconds) // 20]
+    figures = f"p50 {middle:.1f}, p95 {high:.1f}, worst {milliseconds[-1]:.1f} ms"
+    return f"A file changed, then searched for what is new, {count} times: {figures}."
+
+
 async def measure(options: argparse.Namespace) -> None:
     """Ask everything `--runs` times and print the table."""
     root = options.root.resolve()
@@ -75,9 +95,15 @@ async def measure(options: argparse.Namespace) -> None:
                 f"| {name}: `{pattern}` | {figures} | {median_ratio(ours, theirs)} | {wanted} |".replace("||", "| |")
             )
             print(rows[-1], last, sep="\n", flush=True)
+        changed = await changes(client, root, options.changes) if options.changes else ""
+        print(changed)
     text = "\n".join(row.replace("|rhash", "\\|rhash").replace("peek|klist", "peek\\|klist") for row in rows)
     if options.write:
-        print(write_result("latency", f"Tree: {root.name}; median of {options.runs}, in turn.\n\n{text}"))
+        print(
+            write_result(
+                "latency", f"Tree: {root.name}; median of {options.runs}, in turn.\n\n{text}\n\n{changed}".rstrip()
+            )
+        )
 
 
 def main() -> None:
@@ -86,6 +112,7 @@ def main() -> None:
     parser.add_argument("root", type=Path)
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--state", type=Path, help="a state folder that may hold the index already")
+    parser.add_argument("--changes", type=int, default=0, help="write a file of ours there so often, and search for it")
     parser.add_argument("--write", action="store_true", help="keep the result in docs/benchmarks")
     anyio.run(measure, parser.parse_args())
 
