@@ -28,8 +28,9 @@ def test_every_answer_about_a_changing_tree_is_that_of_reading_it(tmp_path: Path
     _runs(1, 1_200, tmp_path, served=False)
 
 
+@pytest.mark.timeout(300)
 def test_clients_of_a_daemon_are_told_what_reading_tells(tmp_path: Path) -> None:
-    _runs(2, 600, tmp_path, served=True)
+    _runs(2, 450, tmp_path, served=True)
 
 
 @pytest.mark.long

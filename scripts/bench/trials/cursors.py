@@ -27,7 +27,7 @@ from trials.searches import some_literal
 from trials.world import PACKED, Node, World
 
 from linedex.answers import SearchRequest
-from linedex.errors import BadCursor, LinedexError
+from linedex.errors import LinedexError
 from linedex.files.text_format import detect_bytes
 from linedex.model import RelPath
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 _HEAD = 1 << 10
 _END = 64
-_MOST_KEPT = 12
+MOST_KEPT = 12
 _MOST_PAGES = 20_000
-_COMMON = ("foo", "t", "error", "e", "bar")
+COMMON = ("foo", "t", "error", "e", "bar")
 
 
 @dataclass(slots=True)
@@ -67,39 +67,16 @@ class Held:
 
 
 @dataclass(slots=True)
-class HeldFolder:
-    """A cursor of a search of many files.
-
-    Attributes:
-        request: the search.
-        files: their bytes, texts and numbers.
-        ahead: those that held a hit.
-        last: file and line of the last hit that was told.
-        more: whether there were more hits in that file.
-        cursor: the cursor, "" until there is an answer.
-    """
-
-    request: SearchRequest
-    files: dict[bytes, tuple[bytes, bytes, int]]
-    ahead: set[bytes]
-    last: tuple[bytes, int] = (b"", 0)
-    more: bool = False
-    cursor: str = ""
-
-
-@dataclass(slots=True)
 class Cursors:
     """Gives cursors out, and uses them later.
 
     Attributes:
         oracle: knows the texts.
-        held: cursors of files.
-        folders: cursors of folders.
+        held: the cursors.
     """
 
     oracle: Oracle
     held: list[Held] = field(default_factory=list)
-    folders: list[HeldFolder] = field(default_factory=list)
 
     # cursors are given
 
@@ -129,7 +106,7 @@ class Cursors:
     def page(self) -> Question | None:
         """Ask for the first hits of a file, sometimes to go on from there later."""
         oracle, draw = self.oracle, self.oracle.draw
-        pattern = draw.choice(_COMMON) if draw.random() < 0.7 else some_literal(oracle)
+        pattern = draw.choice(COMMON) if draw.random() < 0.7 else some_literal(oracle)
         count = draw.choice((1, 2, 5, 30))
         request = SearchRequest(pattern, case_sensitive=True, max_hits=count)
         held = self._drawn(request)
@@ -137,7 +114,7 @@ class Cursors:
             return None
         request = held.request = replace(request, scope=RelPath(held.path))
         text = oracle.text(held.node)
-        wanted = list(_hits(text, request))
+        wanted = list(line_hits(text, request))
 
         def ask(index: Asker) -> object:
             answer = index.search_file(request)
@@ -155,38 +132,6 @@ class Cursors:
 
         return Question("page", repr(request), ask, wanted_of if text.clear else None)
 
-    def folder_page(self) -> Question | None:
-        """Ask for the first hits of the tree, to go on from there later."""
-        oracle, draw = self.oracle, self.oracle.draw
-        if len(self.folders) >= _MOST_KEPT or not oracle.all_clear():
-            return None
-        request = SearchRequest(
-            draw.choice(_COMMON), case_sensitive=True, include_hidden=True, max_hits=draw.choice((1, 3, 20))
-        )
-        wanted = list(self._tree_hits(request))
-        if len(wanted) <= request.max_hits:
-            return None
-        ahead = {path for path, _ in wanted}
-        wanted = wanted[: request.max_hits]
-        world = oracle.world
-        files = {path: (node.content, node.told, inode(world, path)) for path, node in world.files.items()}
-        held = HeldFolder(request, files, ahead)
-
-        def ask(index: Asker) -> object:
-            answer = index.search(request)
-            told = [(bytes(file.path), hit.line) for file in answer.files for hit in file.hits]
-            held.cursor, held.last = answer.cursor, told[-1]
-            text = text_of(files[told[-1][0]][1])
-            held.more = any(line > told[-1][1] for line, _ in _hits(text, request))
-            return told
-
-        def wanted_of(told: object) -> object:
-            assert isinstance(told, list)
-            return wanted[: len(told)]
-
-        self.folders.append(held)
-        return Question("folder page", repr(request), ask, wanted_of)
-
     def _drawn(self, request: SearchRequest | None) -> Held | None:
         oracle = self.oracle
         found = oracle.some_text()
@@ -197,7 +142,7 @@ class Cursors:
             return None
         node = oracle.world.files[path]
         held = Held(path, node, node.began, node.content, inode(oracle.world, path), request)
-        if oracle.draw.random() < 0.6 and len(self.held) < _MOST_KEPT:
+        if oracle.draw.random() < 0.6 and len(self.held) < MOST_KEPT:
             self.held.append(held)
         return held
 
@@ -272,66 +217,7 @@ class Cursors:
     def _told(held: Held, text: Text, done: int) -> list[object]:
         if held.request is None:
             return list(shown_lines((text.lines or [])[done:]))
-        return [hit for hit in _hits(text, held.request) if hit[0] > done]
-
-    def folder_on(self) -> Question | None:
-        """Ask for the rest of the pages of a search of the tree."""
-        oracle, world = self.oracle, self.oracle.world
-        if not self.folders:
-            return None
-        held = self.folders.pop(oracle.draw.randrange(len(self.folders)))
-        if not held.cursor or not oracle.all_clear():
-            return None
-        path, line = held.last
-        content, plain, number = held.files[path]
-        node = world.files.get(path)
-        same = node is not None and inode(world, path) == number and same_edges(content, node.content)
-        if same and node is not None and not node.content.startswith(content):
-            return None
-        if same and node is not None and text_of(plain).encoding != oracle.text(node).encoding:
-            return None
-        key = path.split(b"/")
-        wanted = [
-            hit
-            for hit in self._tree_hits(held.request)
-            if (same and hit[0] == path and hit[1] > line) or hit[0].split(b"/") > key
-        ]
-        may_be_void = not same or any(
-            one not in held.files or inode(world, one) != held.files[one][2]
-            for one in world.files
-            if one.split(b"/") > key
-        )
-        must_be_void = held.more and not same
-        if not held.more:
-            # the next file with a hit was known; what came between since was passed already
-            following = (one for one in sorted(held.files, key=lambda one: one.split(b"/")) if one.split(b"/") > key)
-            ahead = next(one for one in following if one in held.ahead)
-            passed = [hit for hit in wanted if hit[0].split(b"/") < ahead.split(b"/")]
-        request = replace(held.request, cursor=held.cursor, max_hits=100)
-
-        def ask(index: Asker) -> object:
-            try:
-                told = _folder_on(index, request)
-            except BadCursor:
-                return REFUSED
-            except LinedexError as error:
-                if "rotated or rewritten" not in str(error):
-                    raise
-                return REFUSED
-            return told
-
-        def wanted_of(told: object) -> object:
-            if must_be_void or (told == REFUSED and may_be_void):
-                return REFUSED
-            return wanted if held.more or told == wanted else wanted[len(passed) :]
-
-        return Question("folder page on", f"{request!r} after {held.last!r}", ask, wanted_of)
-
-    def _tree_hits(self, request: SearchRequest) -> Iterator[tuple[bytes, int]]:
-        oracle = self.oracle
-        for path in oracle.in_scope(b"", hidden=True, ignored=False):
-            for line, _ in _hits(oracle.text(oracle.world.files[path]), request):
-                yield path, line
+        return [hit for hit in line_hits(text, held.request) if hit[0] > done]
 
 
 _SHORT = 1_000
@@ -372,7 +258,8 @@ def _beside(world: World, path: bytes) -> Iterator[bytes]:
             yield other
 
 
-def _hits(text: Text, request: SearchRequest) -> Iterator[tuple[int, int]]:
+def line_hits(text: Text, request: SearchRequest) -> Iterator[tuple[int, int]]:
+    """Yield line and column of each hit of a search for a literal."""
     if text.lines and request.pattern in text.joined:
         for line, column, _, _ in hits_of(text.lines, re.compile(re.escape(request.pattern)), invert=False):
             yield line, column
@@ -410,13 +297,3 @@ def _search_on(index: Asker, request: SearchRequest) -> object:
     except LinedexError:
         return REFUSED
     raise AssertionError("the pages do not end")
-
-
-def _folder_on(index: Asker, request: SearchRequest) -> list[tuple[bytes, int]]:
-    told: list[tuple[bytes, int]] = []
-    while True:
-        answer = index.search(request)
-        told += [(bytes(file.path), hit.line) for file in answer.files for hit in file.hits]
-        if not answer.cursor:
-            return told
-        request = replace(request, cursor=answer.cursor)

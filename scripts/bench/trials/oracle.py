@@ -25,6 +25,7 @@ from trials.answers import (
 )
 from trials.cursors import Cursors
 from trials.searches import searching
+from trials.tree_cursors import TreeCursors
 from trials.world import Node, World, is_hidden
 
 from linedex.answers import SymbolRequest
@@ -38,17 +39,20 @@ class Oracle:
     Attributes:
         world: the world.
         draw: decides.
-        cursors: those of clients that go on later.
+        cursors: those of clients that go on later in a file.
+        tree_cursors: the same for the whole tree.
     """
 
     world: World
     draw: random.Random
     cursors: Cursors = field(init=False)
+    tree_cursors: TreeCursors = field(init=False)
     _texts: dict[int, tuple[bytes, Node, Text]] = field(default_factory=dict)
     _listed: tuple[int, list[tuple[bytes, bool]]] = (-1, [])
 
     def __post_init__(self) -> None:
         self.cursors = Cursors(self)
+        self.tree_cursors = TreeCursors(self)
 
     def text(self, node: Node) -> Text:
         """Return the text of a file, remembered for as long as its bytes are the same object."""
@@ -115,8 +119,8 @@ class Oracle:
             self.find_files: 7,
             self.cursors.go_on: 9,
             self.cursors.page: 3,
-            self.cursors.folder_page: 1,
-            self.cursors.folder_on: 2,
+            self.tree_cursors.page: 1,
+            self.tree_cursors.go_on: 2,
             self.symbol: 2,
             partial(journals.searched, self.world, self.draw): 6,
             partial(journals.counted, self.world, self.draw): 2,
