@@ -16,6 +16,9 @@ _ASCII = bytes(range(0x80))
 # what is both a character of GB2312's first level and a character of UTF-8 in two bytes
 _BOTH = re.compile(rb"(?:[\xc2-\xd7][\xa1-\xbf])+")
 _PAIRS = re.compile(rb"(?:[\x00-\x7f]+|(?:[\xa1-\xfe]{2})+)*+")
+_TWO_BYTES = re.compile(rb"[\xc2-\xdf][\x80-\xbf]")
+_FEW_PAIRS = 12
+"""So few may be valid UTF-8 for the most part by chance."""
 _FIRST_LETTER = 0xC3
 _WORDS = re.compile(r"[^\W\d_]+")
 
@@ -41,8 +44,12 @@ def reads_in_pairs(content: bytes) -> bool:
 
     Of short Chinese text a sixth of all characters are valid UTF-8 by chance, but UTF-8 with some stray bytes among
     it is hardly ever pairs throughout: most of its characters have a byte under A1, and a stray byte stands alone.
+    Where it is (`ä` all over, and two stray bytes) it is longer, and most pairs are characters of UTF-8.
     """
-    return _PAIRS.fullmatch(content) is not None
+    if _PAIRS.fullmatch(content) is None:
+        return False
+    pairs = len(content.translate(None, _ASCII)) // 2
+    return pairs <= _FEW_PAIRS or 4 * len(_TWO_BYTES.findall(content)) < 3 * pairs
 
 
 def _beyond_ascii(word: str) -> str:
