@@ -32,7 +32,7 @@ from linedex.files.roots import Root
 from linedex.limits import Limits
 from linedex.model import FileState, RelPath
 from linedex.store import files as file_rows
-from linedex.store.age import age, life
+from linedex.store.age import age, drops, life
 from linedex.store.catalogue import Catalogue
 from linedex.store.database import NotWritable, Sidecar, unusable
 from linedex.store.failures import STOPPING, is_damage, why
@@ -415,7 +415,8 @@ class Keeper:
         return self._edits.without_expected(self.freshness.difference(catalogue), catalogue)
 
     def _publish(self, catalogue: Catalogue) -> None:
-        self._catalogue = catalogue
+        # on the thread that writes, after it has: nothing was dropped in between
+        self._catalogue = catalogue.with_drops(drops(self._sidecar.write))
 
     # the stored state
 

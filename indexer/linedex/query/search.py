@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import numpy as np
@@ -41,7 +41,9 @@ from linedex.query.plan import plan_request
 from linedex.query.progress import Progress
 from linedex.query.scope import scope_of
 from linedex.query.verify import Verifier
+from linedex.store.age import drops
 from linedex.store.catalogue import key_path
+from linedex.store.files import indexed_ids
 from linedex.store.look import Look
 
 if TYPE_CHECKING:
@@ -160,10 +162,18 @@ class Search:
         found = candidate_files(self._db, self._plan)
         if found is None:
             return everything, False
-        passing = np.zeros(len(everything), np.bool_)
-        places = self._look.catalogue.places(found.astype(np.int64)) - self._look.low
-        passing[places[(places >= 0) & (places < len(passing))]] = True
+        passing = self._placed(found)
+        if drops(self._db) != self._look.catalogue.drops:
+            # since the look a signature was dropped, of a file perhaps that held the same line before and after
+            passing |= ~self._placed(indexed_ids(self._db))
         return passing, True
+
+    def _placed(self, files: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
+        """Return which files of the look are among these ids."""
+        there = np.zeros(len(self._scope.indexed), np.bool_)
+        places = self._look.catalogue.places(files) - self._look.low
+        there[places[(places >= 0) & (places < len(there))]] = True
+        return there
 
     def _out_of_time(self, page: _Page, entry: Entry) -> bool:
         if time.monotonic() <= self._deadline and not self._verifier.outcome.late:

@@ -103,6 +103,8 @@ class Catalogue:
         words: what the numbers in `format`, `language` and `reason` stand for.
         complete: whether the whole root has been listed at least once.
         life: names the sidecar whose ids these are; one that was begun anew gives other ids.
+        drops: how often signatures of files had been dropped; where it is more often by now, some of these files have
+            none any more, though they may be as they were.
     """
 
     keys: list[bytes]
@@ -112,6 +114,7 @@ class Catalogue:
     words: Words
     complete: bool = False
     life: str = ""
+    drops: int = 0
 
     @classmethod
     def empty(cls) -> Catalogue:
@@ -210,7 +213,13 @@ class Catalogue:
         facts = self.facts.copy()
         places = self.places_of(changed["id"])
         facts[places[places >= 0]] = changed[places >= 0]
-        following = replace(self, facts=facts)
+        return self._with_same_keys(replace(self, facts=facts))
+
+    def with_drops(self, drops: int) -> Catalogue:
+        """Return the same catalogue, known when signatures had been dropped so often."""
+        return self if drops == self.drops else self._with_same_keys(replace(self, drops=drops))
+
+    def _with_same_keys(self, following: Catalogue) -> Catalogue:
         # the same ids in the same order: what was sorted stays so
         vars(following).update({name: vars(self)[name] for name in _OF_KEYS if name in vars(self)})
         return following

@@ -8,10 +8,11 @@ from typing import Any, TypeAlias
 
 import apsw
 import numpy as np
+import numpy.typing as npt
 
 from linedex.model import FileId, FileState, Fingerprint, Newline, SkipReason, TextFormat
 from linedex.store import symbols
-from linedex.store.age import life
+from linedex.store.age import count_drop, drops, life
 from linedex.store.catalogue import FACTS, FOLDER_FACTS, STAT_FIELDS, Catalogue, Facts, Words, is_hidden, key_path
 
 ROOT_FOLDER = 1
@@ -122,6 +123,7 @@ def _loaded(db: apsw.Connection) -> Catalogue:
         words,
         bool(complete),
         life(db),
+        drops(db),
     )
 
 
@@ -199,18 +201,6 @@ def _default_numbers(words: Words) -> tuple[int, int, int]:
     return words.formats.number(TextFormat()), words.languages.number(""), words.reasons.number("")
 
 
-def touch_folders(db: apsw.Connection, catalogue: Catalogue, folders: Sequence[FolderRow]) -> Catalogue:
-    """Store when known folders were changed and listed, and return the catalogue with that."""
-    facts = catalogue.folder_facts.copy()
-    rows = []
-    for folder in folders:
-        at = catalogue.folder_index(key_path(folder.key))
-        facts["mtime_ns"][at], facts["seen_ns"][at] = folder.mtime_ns, folder.seen_ns
-        rows.append((folder.mtime_ns, folder.seen_ns, int(facts["id"][at])))
-    db.executemany("UPDATE folders SET mtime_ns = ?, seen_ns = ? WHERE id = ?", rows)
-    return Catalogue(catalogue.keys, catalogue.facts, catalogue.folder_keys, facts, catalogue.words, catalogue.complete)
-
-
 def remove(db: apsw.Connection, catalogue: Catalogue, files: Iterable[int], folders: Iterable[int]) -> Catalogue:
     """Forget files and folders by id, with all that is stored of them, and return the catalogue without them."""
     gone, gone_folders = list(files), list(folders)
@@ -220,9 +210,17 @@ def remove(db: apsw.Connection, catalogue: Catalogue, files: Iterable[int], fold
     return catalogue.without(gone, gone_folders)
 
 
+def indexed_ids(db: apsw.Connection) -> npt.NDArray[np.int64]:
+    """Return the ids of the files whose signature is stored, in no order."""
+    found = db.execute("SELECT id FROM files WHERE state = ?", (int(FileState.INDEXED),))
+    return np.fromiter((file for (file,) in found), np.int64)
+
+
 def forget_content(db: apsw.Connection, files: Iterable[int]) -> None:
     """Drop what was stored of the content of files, before it is stored anew; their rows stay."""
     gone = [(file,) for file in files]
+    if gone:
+        count_drop(db)
     db.executemany("UPDATE file_groups SET dead = dead + 1 WHERE id = (SELECT grp FROM files WHERE id = ?)", gone)
     db.executemany("UPDATE files SET grp = NULL WHERE id = ?", gone)
     db.executemany("DELETE FROM delta WHERE file = ?", gone)

@@ -17,6 +17,7 @@ from linedex.files.text_format import detect_bytes
 from linedex.index import Index
 from linedex.limits import Limits
 from linedex.model import RelPath
+from linedex.store.look import Look
 
 TINY = Limits(
     large_file=64,
@@ -355,6 +356,27 @@ def test_a_query_at_any_moment_of_a_build_is_complete(tmp_path: Path) -> None:
                 break
         assert max(states) == 120
         assert index.check() == ()
+
+
+def test_a_file_that_leaves_the_index_between_the_look_and_the_search_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, {"a.txt": b"needle\n", "b.txt": b"needle\n", "c.txt": b"nothing\n"})
+    root = tmp_path / "root"
+    with Index(root, tmp_path / "index.db", TINY) as index:
+        index.build()
+        look = index._standpoint.look
+
+        def overtaken(scope: RelPath, *, include_ignored: bool = False) -> Look:
+            found = look(scope, include_ignored=include_ignored)
+            (root / ".ignore").write_text("a.txt\n")
+            index.build()
+            return found
+
+        monkeypatch.setattr(index._standpoint, "look", overtaken)
+        answer = index.search(SearchRequest("needle", include_ignored=True))
+        assert {one.path for one in answer.files} == {b"a.txt", b"b.txt"}
+        assert answer.coverage.verified == 2
 
 
 def test_globs_and_languages_narrow_the_files(tmp_path: Path) -> None:
