@@ -30,8 +30,16 @@ class InlinePool(Generic[Item, Result]):
     ) -> None:
         pass
 
-    def run(self, batches: Iterable[Sequence[Item]]) -> Iterator[tuple[Item, Result]]:
-        """Yield every item with its result, in order."""
+    def start(self) -> None:
+        """Do nothing: there is nothing to start."""
+
+    def run(
+        self,
+        batches: Iterable[Sequence[Item]],
+        *,
+        ahead: int = 2,  # noqa: ARG002 - a pool of processes has it
+    ) -> Iterator[tuple[Item, Result]]:
+        """Yield every item with its result, in order; nothing is taken ahead."""
         for batch in batches:
             for item in batch:
                 yield item, self._task(item)

@@ -125,16 +125,19 @@ class Builder:
         )
 
     def _build_once(self, catalogue: Catalogue, *, walk: bool, nice: int) -> Catalogue:
-        if walk:
-            catalogue, grown = self._list(catalogue)
-        else:
-            named = named_difference(self._root, catalogue, range(len(catalogue)))
-            catalogue, grown = self._learn(catalogue, named)
         site = self._site(nice)
-        if grown and not self._stop.is_set():
-            catalogue = self._grow(site, catalogue, grown)
-        if not self._stop.is_set():
-            catalogue = TextPhase(site).run(catalogue)
+        with TextPhase(site) as text:
+            if walk:
+                if not catalogue.complete:
+                    text.start()
+                catalogue, grown = self._list(catalogue)
+            else:
+                named = named_difference(self._root, catalogue, range(len(catalogue)))
+                catalogue, grown = self._learn(catalogue, named)
+            if grown and not self._stop.is_set():
+                catalogue = self._grow(site, catalogue, grown)
+            if not self._stop.is_set():
+                catalogue = text.run(catalogue)
         if not self._stop.is_set():
             SigningPhase(site).run(catalogue)
         if self._limits.index_symbols and not self._stop.is_set():

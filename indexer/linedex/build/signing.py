@@ -94,7 +94,6 @@ class SigningPhase:
             workers=limits.workers,
             item_seconds=limits.analyse_seconds,
             nice=self._site.nice,
-            ahead=_AHEAD,
         )
 
 
@@ -186,7 +185,7 @@ class _Signing:
         early: dict[int, tuple[ReadRange, RangeRead]] = {}
         places = {job.start: number for number, job in enumerate(jobs)}
         wanted = 0
-        for job, outcome in self._pool.run([job] for job in jobs):
+        for job, outcome in self._pool.run(([job] for job in jobs), ahead=_AHEAD):
             if isinstance(outcome, Failure) or outcome.blocks is None:
                 raise _Changed
             early[places[job.start]] = (job, outcome)

@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from types import TracebackType
+from typing import Any, Self, TypeAlias
 
 import apsw
 import numpy as np
@@ -36,14 +37,15 @@ from linedex.store.catalogue import Catalogue
 from linedex.store.files import TextFacts, TextRow, text_row
 from linedex.store.signatures import ColumnWriter, repack
 
-_FilesPool: TypeAlias = Pool[ReadFiles, FilesTold] | InlinePool[ReadFiles, FilesTold]
-_RangePool: TypeAlias = Pool[ReadRange, RangeRead] | InlinePool[ReadRange, RangeRead]
+_Pool: TypeAlias = Pool[Any, Any] | InlinePool[Any, Any]
 
 _COMMITS = 6
 """Of small files a seventh of the text waits, as columns, so more text may wait than `commit_bytes`: then more columns
 fill a group at once and need not be stored in between."""
 _AHEAD = 8
-"""Batches a worker is sent before their outcomes are taken: enough to go on with while the writer commits."""
+"""Ranges a worker is sent before their outcomes are taken: enough to go on with while the writer commits."""
+_AHEAD_BYTES = 96 << 20
+"""Text of small files that a worker is sent: a commit takes up to a second, and what waits is a seventh of it."""
 _STOP_SECONDS = 0.2
 """How long it may take until a survey is ended with its build."""
 
@@ -92,13 +94,31 @@ class _Large:
         return replace(job, decoded=part, summed=part.size)
 
 
+def files_or_range(job: ReadFiles | ReadRange) -> FilesTold | RangeRead:
+    """Do what either job asks, so that the processes that read small files read the ranges of large ones too."""
+    return tell_files(job) if isinstance(job, ReadFiles) else read_range(job)
+
+
 class TextPhase:
-    """Reads all pending files of one root."""
+    """Reads all pending files of one root, once; its workers live as long as its `with`."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
         self._batch = _Batch()
         self._compressed: list[tuple[FileId, RelPath]] = []
+        self._workers = self._pool(files_or_range)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._workers.__exit__(kind, error, trace)
+
+    def start(self) -> None:
+        """Let the workers start now, for text that is about to be found."""
+        self._workers.start()
 
     def run(self, catalogue: Catalogue) -> Catalogue:
         """Read what is pending in `catalogue`; return the catalogue afterwards."""
@@ -144,28 +164,25 @@ class TextPhase:
     def _read_files(self, jobs: Iterator[ReadFiles]) -> list[LargeFile]:
         large: list[LargeFile] = []
         alone: list[ReadFiles] = []
-        pool: _FilesPool = self._pool(tell_files)
-        with pool:
-            for job, outcome in pool.run([job] for job in jobs):
-                if isinstance(outcome, Failure):
-                    alone += [replace(job, files=(one,)) for one in job.files]
-                else:
-                    large += self._take(outcome)
-                if self._site.stop.is_set():
-                    return large
-            # a batch that failed is asked for file by file, so that only the culprit is left out
-            for job, outcome in pool.run([job] for job in alone):
-                if isinstance(outcome, Failure):
-                    self._give_up(job)
-                else:
-                    large += self._take(outcome)
-                if self._site.stop.is_set():
-                    break
+        ahead = max(_AHEAD, _AHEAD_BYTES // self._site.limits.batch_bytes)
+        for job, outcome in self._workers.run(([job] for job in jobs), ahead=ahead):
+            if isinstance(outcome, Failure):
+                alone += [replace(job, files=(one,)) for one in job.files]
+            else:
+                large += self._take(outcome)
+            if self._site.stop.is_set():
+                return large
+        # a batch that failed is asked for file by file, so that only the culprit is left out
+        for job, outcome in self._workers.run(([job] for job in alone), ahead=_AHEAD):
+            if isinstance(outcome, Failure):
+                self._give_up(job)
+            else:
+                large += self._take(outcome)
+            if self._site.stop.is_set():
+                break
         return large
 
-    def _pool(
-        self, task: Callable[[Any], Any], item_seconds: float | None = None
-    ) -> Pool[Any, Any] | InlinePool[Any, Any]:
+    def _pool(self, task: Callable[[Any], Any], item_seconds: float | None = None) -> _Pool:
         if not self._site.limits.workers:
             return InlinePool(task)
         return Pool(
@@ -173,7 +190,6 @@ class TextPhase:
             workers=self._site.limits.workers,
             item_seconds=item_seconds or self._site.limits.analyse_seconds,
             nice=self._site.nice,
-            ahead=_AHEAD,
         )
 
     def _give_up(self, job: ReadFiles) -> None:
@@ -217,9 +233,7 @@ class TextPhase:
 
     def _read_large(self, large: list[LargeFile]) -> None:
         """Cut large files into blocks, a range at a time; each is committed when its last range has come."""
-        pool: _RangePool = self._pool(read_range)
-        with pool:
-            self._read_ranges(pool, ((plan, None) for plan in large))
+        self._read_ranges(self._workers, ((plan, None) for plan in large))
 
     def _read_compressed(self) -> None:
         """Survey compressed files, each decoded whole by one worker, and cut the large ones into blocks."""
@@ -229,7 +243,7 @@ class TextPhase:
             SurveyFile(self._site.root, file, path, self._site.limits, copies.folder) for file, path in self._compressed
         ]
         with self._pool(survey_or_range, self._site.limits.decode_seconds) as pool, self._closed_on_stop(pool):
-            for job, outcome in pool.run([job] for job in jobs):
+            for job, outcome in pool.run(([job] for job in jobs), ahead=_AHEAD):
                 if self._site.stop.is_set():
                     break
                 if isinstance(outcome, Failure):
@@ -238,7 +252,7 @@ class TextPhase:
                     self._take_survey(pool, job, outcome)
         let_go()
 
-    def _take_survey(self, pool: _RangePool, job: SurveyFile, found: FileSurveyed) -> None:
+    def _take_survey(self, pool: _Pool, job: SurveyFile, found: FileSurveyed) -> None:
         if found.facts is not None:
             if found.column is not None:
                 self._columns.add(job.file, *found.column)
@@ -248,7 +262,7 @@ class TextPhase:
             self._read_ranges(pool, [(found.plan, found.survey)])
 
     @contextmanager
-    def _closed_on_stop(self, pool: Pool[Any, Any] | InlinePool[Any, Any]) -> Iterator[None]:
+    def _closed_on_stop(self, pool: _Pool) -> Iterator[None]:
         """Close a pool as soon as the build is to end: a survey may take minutes, and nothing of it is lost."""
         done = threading.Event()
 
@@ -269,14 +283,14 @@ class TextPhase:
             done.set()
             watcher.join()
 
-    def _read_ranges(self, pool: _RangePool, plans: Iterable[tuple[LargeFile, Survey | None]]) -> None:
+    def _read_ranges(self, pool: _Pool, plans: Iterable[tuple[LargeFile, Survey | None]]) -> None:
         """Read the ranges of large files, those of logs that show other formats than they seemed to have once more."""
         again = list(self._read_once(pool, plans))
         while again and not self._site.stop.is_set():
             again = list(self._read_once(pool, again))
 
     def _read_once(
-        self, pool: _RangePool, plans: Iterable[tuple[LargeFile, Survey | None]]
+        self, pool: _Pool, plans: Iterable[tuple[LargeFile, Survey | None]]
     ) -> Iterator[tuple[LargeFile, Survey | None]]:
         """Read ranges; those of the next file are under way while the last ones of a file come. Yield what is amiss."""
         underway: dict[FileId, _Large] = {}
@@ -289,7 +303,7 @@ class TextPhase:
                         break
                     yield [going.job(number)]
 
-        for job, outcome in pool.run(jobs()):
+        for job, outcome in pool.run(jobs(), ahead=_AHEAD):
             if self._site.stop.is_set():
                 break
             going = underway.get(job.file)

@@ -92,7 +92,8 @@ class Verification:
             with self._site.sidecar.transaction() as db:
                 catalogue = file_rows.mark_pending(db, catalogue, [(one.file, known, time.time_ns())])
             self._site.publish(catalogue)
-            return TextPhase(self._site).run(catalogue)
+            with TextPhase(self._site) as text:
+                return text.run(catalogue)
 
 
 def _change(descriptor: int, known: Fingerprint) -> Change:

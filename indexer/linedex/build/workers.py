@@ -65,7 +65,6 @@ class Pool(Generic[Item, Result]):
             after a batch that left it large. None for no bound.
         nice: how much the workers yield to other processes, 0 to 19.
         setup: called in each worker before its first item; if it raises or dies, the worker has not started.
-        ahead: batches a worker that are taken before their outcomes have been given back.
 
     Raises:
         pickle.PicklingError, AttributeError, TypeError: `task` or `setup` can't be pickled.
@@ -81,14 +80,12 @@ class Pool(Generic[Item, Result]):
         memory_bytes: int | None = None,
         nice: int = 19,
         setup: str | Callable[[], object] | None = None,
-        ahead: int = 2,
     ) -> None:
         for function in (task, setup):
             if getattr(function, "__module__", "") == "__main__":
                 raise ValueError(f"{function!r} lives in __main__, which workers do not import; move it to a module")
         self._orders = orders_bytes(Orders(task, setup, item_seconds, memory_bytes, nice))
         self._workers = max(1, workers)
-        self._ahead = ahead * self._workers
         self._item_seconds = item_seconds
         self._memory_bytes = memory_bytes
         self._changed = threading.Condition()
@@ -115,11 +112,22 @@ class Pool(Generic[Item, Result]):
         """Why no worker can be started, or "". Every item then fails at once."""
         return self._problem
 
-    def run(self, batches: Iterable[Sequence[Item]]) -> Iterator[tuple[Item, Result | Failure]]:
+    def start(self) -> None:
+        """Have all processes begin to start, for work that comes soon; it takes them a quarter of a second."""
+        with self._changed:
+            if not self._closed.is_set():
+                while len(self._threads) < self._workers:
+                    self._add_thread(eager=True)
+
+    def run(self, batches: Iterable[Sequence[Item]], *, ahead: int = 2) -> Iterator[tuple[Item, Result | Failure]]:
         """Yield every item with its outcome, as they complete; a batch is worked on by one process, in order.
 
         `batches` is read in the caller's thread, only as far as there is room. Leaving the iteration early drops what
         has not been done.
+
+        Args:
+            batches: the items.
+            ahead: batches a worker that are taken before their outcomes have been given back.
 
         Raises:
             PoolClosed: the pool was closed meanwhile.
@@ -130,7 +138,7 @@ class Pool(Generic[Item, Result]):
         open_batches = 0
         try:
             while True:
-                while open_batches < self._ahead:
+                while open_batches < ahead * self._workers:
                     items = next(source, None)
                     if items is None:
                         break
@@ -192,14 +200,17 @@ class Pool(Generic[Item, Result]):
                 raise PoolClosed("the worker pool is closed")
             queue.append(batch)
             if self._idle < len(self._urgent) + len(self._queued) and len(self._threads) < self._workers:
-                thread = threading.Thread(target=self._serve, name="linedex-worker", daemon=True)
-                self._threads.append(thread)
-                thread.start()
+                self._add_thread()
             self._changed.notify()
 
-    def _serve(self) -> None:
-        """Own one child and give it batches until the pool closes."""
-        child: Child | None = None
+    def _add_thread(self, *, eager: bool = False) -> None:
+        thread = threading.Thread(target=self._serve, args=(eager,), name="linedex-worker", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _serve(self, eager: bool) -> None:
+        """Own one child and give it batches until the pool closes; an eager one is started before there is any."""
+        child = self._start() if eager else None
         while True:
             with self._changed:
                 self._idle += 1

@@ -46,6 +46,29 @@ def test_a_function_may_be_given_instead_of_its_name() -> None:
         assert pool.call(21) == 42
 
 
+def test_all_processes_can_be_started_before_there_is_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    monkeypatch.setenv("ANNOUNCED", str(tmp_path / "fifo"))
+    with (
+        open(tmp_path / "fifo", "r+b", buffering=0) as fifo,
+        Pool[int, int]("worker_tasks:double", workers=3, item_seconds=20, setup="worker_tasks:announce") as pool,
+    ):
+        pool.start()
+        heard = b""
+        while len(heard) < 3:
+            heard += fifo.read(3 - len(heard))
+        assert sorted(pool.run([[1], [2], [3], [4]])) == [(1, 2), (2, 4), (3, 6), (4, 8)]
+        assert not select.select([fifo], [], [], 0)[0]
+
+
+def test_processes_that_were_started_too_soon_end_with_the_pool(pool: Pool[Any, Any]) -> None:
+    pool.start()
+    pool.close()
+    with pytest.raises(PoolClosed):
+        pool.call(1)
+    pool.start()
+
+
 def test_a_function_of_main_is_refused_before_any_process_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     import worker_tasks
 
