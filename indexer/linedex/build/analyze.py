@@ -16,7 +16,7 @@ from linedex.content.folding import fold, utf8_text
 from linedex.content.grams import (
     Bits,
 )
-from linedex.content.lines import LineEnds, Reader, count_byte, cut_ranges
+from linedex.content.lines import LF, LineEnds, Reader, count_byte, cut_ranges
 from linedex.content.logs.texts import LogReading, find_rule
 from linedex.content.logs.zones import zone_of
 from linedex.content.symbols import has_outline
@@ -31,7 +31,6 @@ from linedex.model import FileId, FileState, Fingerprint, RelPath, SkipReason, T
 from linedex.store.files import TextFacts, TextRow, text_row
 
 _EDGE_FOR_LANGUAGE = 4096
-_LF = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +157,7 @@ def _read_small(descriptor: int, file: FileId, path: RelPath, seen: int) -> tupl
         return skipped(file, seen, SkipReason.BINARY, mark), None
     text = utf8_text(data, spelling)
     language = languages.detect(path, text[:_EDGE_FOR_LANGUAGE], text[-_EDGE_FOR_LANGUAGE:])
-    lines = count_byte(text, _LF) + (bool(text) and not text.endswith(b"\n"))
+    lines = count_byte(text, LF) + (bool(text) and not text.endswith(b"\n"))
     outlined = has_outline(language)
     return TextFacts(file, mark, seen, FileState.INDEXED, "", spelling, language, lines, outlined), fold(text)
 

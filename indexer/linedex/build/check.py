@@ -67,8 +67,8 @@ def columns_by_file(db: apsw.Connection) -> dict[int, list[tuple[int, bytes]]]:
     found: dict[int, list[tuple[int, bytes]]] = {}
     rows = signatures.Rows(db)
     for group in signatures.file_groups(db):
-        matrix: Bits = transpose(rows.all(group.id, group.bits, len(group.files)))
-        for file, column in zip(group.files.tolist(), matrix, strict=False):
+        matrix: Bits = transpose(rows.all(group.id, group.bits, group.columns))
+        for file, column in zip(signatures.group_files(db, group).tolist(), matrix, strict=False):
             if homes.get(file) == group.id:
                 found.setdefault(file, []).append((group.bits, column.tobytes()))
     for waiting in signatures.delta_columns(db):

@@ -169,7 +169,7 @@ class Keeper:
 
     def learn(self, look: Look) -> None:
         """Let the background index what a look showed to be new, changed or gone."""
-        named = look.catalogue.facts["ignored"][look.low : look.high]
+        named = look.catalogue.column("ignored")[look.low : look.high]
         if look.new or not bool((look.current | named).all()):
             self._ask_for_build()
 

@@ -161,7 +161,7 @@ class Present:
         if key not in self.folders and not self.has(key):
             return None
         low, high = self.catalogue.below(scope)
-        there = self._there[low:high] & ~self.catalogue.facts["ignored"][low:high]
+        there = self._there[low:high] & ~self.catalogue.column("ignored")[low:high]
         new = tuple(self._new[name] for name in self._new_below(key))
         if admitted := self._admitted(low, high):
             new = tuple(sorted((*new, *map(self._as_new, admitted)), key=lambda file: file.key))
@@ -237,7 +237,7 @@ class Present:
 
     def _admitted(self, low: int, high: int) -> list[int]:
         """Return the places, from `low` up to `high`, of files that are there and known as left out."""
-        found = np.flatnonzero(self._there[low:high] & self.catalogue.facts["ignored"][low:high])
+        found = np.flatnonzero(self._there[low:high] & self.catalogue.column("ignored")[low:high])
         return [low + place for place in found.tolist()]
 
     def _as_new(self, place: int) -> NewFile:

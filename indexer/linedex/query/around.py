@@ -13,6 +13,7 @@ from typing import Final
 
 from linedex.answers import Hit, ReadAnswer, SearchRequest
 from linedex.content.folding import lf_text
+from linedex.content.lines import LF, count_byte
 from linedex.errors import NotFound
 from linedex.files.names import display
 from linedex.model import ByteOffset, LineNumber
@@ -138,7 +139,7 @@ def _hit(source: Source, piece: _Piece, line: tuple[int, int], match: tuple[int,
     """Return the match of a piece as a hit, its text up to the length of a line that is read."""
     block = source.lines.index.at(ByteOffset(piece.window.start))
     before = source.read(block.start, piece.window.start - block.start)
-    number = block.first_line + source.line_ends.count(before) + piece.text.count(b"\n", 0, match[0])
+    number = block.first_line + source.line_ends.count(before) + count_byte(piece.text, LF, 0, match[0])
     # of a match that spans lines, the first is shown
     first_line_end = piece.text.find(b"\n", match[0], line[1])
     if first_line_end >= 0:

@@ -16,7 +16,7 @@ from linedex.content.grams import Bits, positions
 from linedex.model import FileId
 from linedex.query.gram_query import GramQuery, Op
 from linedex.store.blocks import BlockRun, block_runs
-from linedex.store.signatures import DeltaColumns, SingleRows, delta_columns, file_groups
+from linedex.store.signatures import DeltaColumns, SingleRows, delta_columns, file_groups, group_files
 
 _BYTE = np.uint8(0xFF)
 
@@ -33,10 +33,9 @@ def candidate_files(db: apsw.Connection, query: GramQuery) -> npt.NDArray[np.uin
     found = []
     with SingleRows(db) as rows:
         for group in file_groups(db):
-            count = len(group.files)
-            passing = _GroupRows(rows, group.id, group.bits, count).evaluate(query)
+            passing = _GroupRows(rows, group.id, group.bits, group.columns).evaluate(query)
             if np.count_nonzero(passing):
-                found.append(group.files[np.unpackbits(passing, count=count).astype(np.bool_)])
+                found.append(group_files(db, group)[np.unpackbits(passing, count=group.columns).astype(np.bool_)])
     found += [waiting.files[_evaluate_delta(waiting, query)] for waiting in delta_columns(db)]
     return np.concatenate(found) if found else np.empty(0, np.uint32)
 
@@ -123,10 +122,10 @@ class _GroupRows:
             branches += [self.evaluate(part) for part in query.parts]
             return reduce(np.bitwise_or, branches)
         passing = np.full(self._width, _BYTE)
-        row = self._row if self.stretch else self._row_at
+        row, some = self._row if self.stretch else self._row_at, np.count_nonzero
         for at in positions(query.grams, self._bits):
             passing = passing & row(at)
-            if not np.count_nonzero(passing):
+            if not some(passing):
                 return passing
         for part in query.parts:
             passing = passing & self.evaluate(part)

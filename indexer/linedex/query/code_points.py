@@ -19,6 +19,7 @@ from linedex.content.folding import fold
 from linedex.query.syntax import LAST_CODE_POINT
 
 SURROGATES = range(0xD800, 0xE000)
+_LAST_ASCII = 0x7F
 _CASED = 0x20000
 """No script at or past this code point has case."""
 
@@ -50,8 +51,18 @@ def matched_ranges(one_point: str) -> tuple[tuple[int, int], ...]:
     Raises:
         re2.error: RE2 refuses the pattern.
     """
+    return _ranges_within(one_point, LAST_CODE_POINT)
+
+
+@lru_cache(maxsize=1024)
+def ascii_ranges(one_point: str) -> tuple[tuple[int, int], ...]:
+    """Return the ASCII characters that an RE2 pattern for one code point matches, as `matched_ranges` does all."""
+    return _ranges_within(one_point, _LAST_ASCII)
+
+
+def _ranges_within(one_point: str, last: int) -> tuple[tuple[int, int], ...]:
     program = re2.compile(f"(?:{one_point})+".encode(), quiet_options())
-    text = _characters(0, LAST_CODE_POINT + 1).encode()
+    text = _characters(0, last + 1).encode()
     ranges: list[tuple[int, int]] = []
     for match in program.finditer(text):
         start, end = match.span()

@@ -8,7 +8,7 @@ tree over its budget of grams loses some.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -53,6 +53,41 @@ class GramQuery:
     def size(self) -> int:
         """Return how many grams the tree holds, each as often as it stands there."""
         return len(self.grams) + sum(part.size() for part in self.parts)
+
+    def every(self) -> Iterator[bytes]:
+        """Yield each gram of the tree, as often as it stands there."""
+        yield from self.grams
+        for part in self.parts:
+            yield from part.every()
+
+    def least(self) -> int:
+        """Return how many grams of its own a text that is admitted holds at least, as far as the query tells."""
+        below = [part.least() for part in self.parts]
+        match self.op:
+            case Op.AND:
+                return len(self.grams) + sum(below)
+            case Op.OR:
+                return min(below + [1] * bool(self.grams))
+            case _:
+                return 0
+
+    def beyond(self, other: GramQuery) -> GramQuery:
+        """Return what is asked for here and is no part of any gram in `other`; an OR stays as a whole or not at all."""
+        lengths = {len(gram) for gram in self.every()}
+        held = {
+            gram[at : at + length]
+            for gram in other.every()
+            for length in lengths
+            for at in range(len(gram) - length + 1)
+        }
+        match self.op:
+            case Op.AND:
+                kept = (part for part in self.parts if not held.issuperset(part.every()))
+                return both([require(gram for gram in self.grams if gram not in held), *kept])
+            case Op.OR if held.issuperset(self.every()):
+                return ALL
+            case _:
+                return self
 
     def __str__(self) -> str:
         if self.op is Op.ALL:

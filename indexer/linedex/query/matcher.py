@@ -18,8 +18,10 @@ from typing import NamedTuple, Protocol
 import re2
 
 from linedex.answers import SearchRequest
+from linedex.content.lines import LF, count_byte
 from linedex.errors import BadPattern, PatternTimedOut
 from linedex.limits import Limits
+from linedex.query.ascii_only import AsciiEngine, ascii_not_word, ascii_tree, gains_by_ascii, has_ascii_form
 from linedex.query.code_points import quiet_options
 from linedex.query.dialect import RE2_NOT_WORD, REGEX_NOT_WORD, to_re2, to_regex
 from linedex.query.engines import (
@@ -48,6 +50,10 @@ from linedex.query.syntax import (
     spans_lines,
 )
 from linedex.query.words import WordEngine, begins_and_ends_as_word
+
+_NARROW_POSITIONS = 64
+"""A larger pattern is compiled for all texts at once, so that it is refused whatever the texts are. RE2 has room for
+Unicode's word characters 3,000 times."""
 
 
 class LineMatch(NamedTuple):
@@ -201,7 +207,7 @@ class _OtherLines:
     def count(self, text: bytes) -> int:
         if self.multiline:
             return sum(1 for _ in self.find(text))
-        lines = text.count(b"\n") + (bool(text) and not text.endswith(b"\n"))
+        lines = count_byte(text, LF) + (bool(text) and not text.endswith(b"\n"))
         return lines - self._inner.count(text)
 
     def matches(self, text: bytes) -> bool:
@@ -253,15 +259,6 @@ def compile_pattern(request: SearchRequest, limits: Limits) -> Matcher:
 
 
 def _engine(tree: Node, request: SearchRequest, *, multiline: bool, seconds: float) -> Engine:
-    def re2_engine(*, word_edges: bool = True) -> Engine:
-        pattern = to_re2(tree, word_edges=word_edges)
-        if request.word:
-            pattern = f"(?:(?m:^)|{RE2_NOT_WORD})({pattern})(?:{RE2_NOT_WORD}|(?m:$))"
-        if request.whole_line:
-            pattern = f"(?m:^)(?:{pattern})(?m:$)"
-        extent = extent_of(tree).around(2 * request.word)
-        return Re2Engine(pattern, extent, seconds, multiline=multiline, group=int(request.word))
-
     def regex_engine() -> Engine:
         pattern = to_regex(tree, multiline=multiline)
         if request.word:
@@ -272,8 +269,32 @@ def _engine(tree: Node, request: SearchRequest, *, multiline: bool, seconds: flo
 
     if backtracks(tree):
         return regex_engine()
+    extent = extent_of(tree).around(2 * request.word)
+    narrow = extent.positions <= _NARROW_POSITIONS and has_ascii_form(tree) and (request.word or gains_by_ascii(tree))
+
+    def written(node: Node, not_word: str, *, word_edges: bool) -> Engine:
+        pattern = to_re2(node, word_edges=word_edges)
+        if request.word:
+            pattern = f"(?:(?m:^)|{not_word})({pattern})(?:{not_word}|(?m:$))"
+        if request.whole_line:
+            pattern = f"(?m:^)(?:{pattern})(?m:$)"
+        return Re2Engine(pattern, extent, seconds, multiline=multiline, group=int(request.word))
+
+    def wide(*, word_edges: bool = True) -> Engine:
+        return written(tree, RE2_NOT_WORD, word_edges=word_edges)
+
+    def for_ascii(*, word_edges: bool = True) -> Engine:
+        if not narrow:
+            return wide(word_edges=word_edges)
+        return written(ascii_tree(tree), ascii_not_word(), word_edges=word_edges)
+
+    def re2_engine(*, word_edges: bool = True) -> Engine:
+        if not narrow:
+            return wide(word_edges=word_edges)
+        return AsciiEngine(for_ascii(word_edges=word_edges), lambda: wide(word_edges=word_edges))
+
     if contains(tree, lambda node: isinstance(node, Assertion) and node.edge in (Edge.WORD, Edge.NOT_WORD)):
-        return regex_engine() if multiline else LineEngine(re2_engine(word_edges=False), re2_engine(), regex_engine())
+        return regex_engine() if multiline else LineEngine(re2_engine(word_edges=False), for_ascii(), regex_engine())
     if contains(tree, lambda node: isinstance(node, AnyByte)) and not multiline:
         return LineEngine(Re2Engine("", Extent(0, 0), seconds, multiline=False), re2_engine())
     if isinstance(tree, Literal) and not (multiline or request.whole_line):

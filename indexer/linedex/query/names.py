@@ -94,9 +94,9 @@ def find_symbol(
     if not request.name.strip():
         raise BadArgument("`name` is empty.", "Give a symbol's name, its start, a part of it or its humps.")
     asked = _files_asked(catalogue, request)
-    known = asked & current & (catalogue.facts["state"] != FileState.PENDING)
-    pending = asked & ~(known & (catalogue.facts["symbol_state"] != FileState.PENDING))
-    known &= catalogue.facts["symbol_state"] == FileState.INDEXED
+    known = asked & current & (catalogue.column("state") != FileState.PENDING)
+    pending = asked & ~(known & (catalogue.column("symbol_state") != FileState.PENDING))
+    known &= catalogue.column("symbol_state") == FileState.INDEXED
     very, *_ = _ordered(db, catalogue, request, known, _very_names(db, request.name))
     names, whole = _names(db, request.name, _MOST_NAMES if len(very) < request.max_hits else _MORE_NAMES)
     found, looked_at, to_the_end = _ordered(db, catalogue, request, known, names)
@@ -119,12 +119,12 @@ def _files_asked(catalogue: Catalogue, request: SymbolRequest) -> Mask:
     asked = np.zeros(len(catalogue), np.bool_)
     asked[low:high] = True
     if catalogue.index(request.scope) < 0:
-        asked &= ~catalogue.facts["ignored"]
+        asked &= ~catalogue.column("ignored")
         if not is_hidden(request.scope):
-            asked &= ~catalogue.facts["hidden"]
+            asked &= ~catalogue.column("hidden")
     if request.language:
         number = catalogue.words.languages.find(languages.canonical(request.language))
-        asked &= (catalogue.facts["language"] == number) | (catalogue.facts["state"] == FileState.PENDING)
+        asked &= (catalogue.column("language") == number) | (catalogue.column("state") == FileState.PENDING)
     return asked
 
 

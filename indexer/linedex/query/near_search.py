@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from linedex.answers import FileHits, Hit, OutputMode, SearchAnswer, SearchRequest
+from linedex.content.lines import LF, count_byte
 from linedex.files.roots import Root
 from linedex.limits import Limits
 from linedex.model import LineNumber
@@ -80,7 +81,7 @@ def _near_in(piece: Piece, request: SearchRequest, limits: Limits, seconds: floa
     ):
         if line_start < piece.core:
             continue
-        number = LineNumber(number + piece.text.count(b"\n", counted, line_start))
+        number = LineNumber(number + count_byte(piece.text, LF, counted, line_start))
         counted = line_start
         context = (
             excerpt.context_before(piece.text, line_start, request.context, limits),

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from linedex.answers import SearchRequest
 from linedex.query.char_syntax import char_class, escaped_point, fail, is_octal, named_class, names_set
@@ -126,8 +127,13 @@ def parse_request(request: SearchRequest) -> Node:
     Raises:
         BadPattern: as `parse`.
     """
-    fold = not request.case_sensitive
-    tree = parse(request.pattern, fold=fold) if request.regex else Literal(request.pattern, fold)
+    return _tree(request.pattern, request.regex, not request.case_sensitive)
+
+
+# a search asks for it up to four times: to run the pattern, and to plan it for each length of gram
+@lru_cache(maxsize=8)
+def _tree(pattern: str, regex: bool, fold: bool) -> Node:
+    tree = parse(pattern, fold=fold) if regex else Literal(pattern, fold)
     return reduce_tree(tree, _with_lf) if spans_lines(tree) else tree
 
 

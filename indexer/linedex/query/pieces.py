@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import apsw
@@ -30,7 +31,7 @@ from linedex.limits import Limits
 from linedex.model import FileId, Fingerprint, LineNumber, SkipReason, TextFormat
 from linedex.query.candidates import candidate_blocks
 from linedex.query.decoded import DecodedText, TooLate, decoded_text
-from linedex.query.gram_query import Op
+from linedex.query.gram_query import GramQuery, Op
 from linedex.query.indexed_part import IndexedPart, indexed_part
 from linedex.query.long_lines import LongLine
 from linedex.query.plan import plan_request
@@ -163,7 +164,11 @@ class Pieces:
         if selection is not None:
             self._filter = log_choice.LogFilter(selection, self.outcome.skip, deadline, self._progress, timed=timed)
         self.place = FIRST_PLACE
-        self._plan = plan_request(request, BLOCK_GRAM)
+        self._request = request
+
+    @cached_property
+    def _plan(self) -> GramQuery:
+        return plan_request(self._request, BLOCK_GRAM)
 
     def go_on(self, db: apsw.Connection | None, deadline: float) -> None:
         """Read the index through `db` from now on, and give up at `deadline`."""

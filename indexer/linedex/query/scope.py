@@ -82,16 +82,16 @@ def scope_of(look: Look, request: SearchRequest) -> Scope:
         BadArgument: a glob is too long or cannot be read, or the language is not known.
     """
     catalogue = look.catalogue
-    facts = catalogue.facts[look.low : look.high]
+    here = slice(look.low, look.high)
     named = bool(look.scope) and (catalogue.index(look.scope) >= 0 or any(_is_scope(new, look) for new in look.new))
     asked = ~look.gone
     new = look.new
     if not named:
         if not request.include_hidden:
-            asked &= ~(_hidden_below(catalogue, look) if is_hidden(look.scope) else facts["hidden"])
+            asked &= ~(_hidden_below(catalogue, look) if is_hidden(look.scope) else catalogue.column("hidden")[here])
             new = tuple(file for file in new if not _hidden_name(file.key, look.scope))
         if not request.include_ignored:
-            asked &= ~facts["ignored"]
+            asked &= ~catalogue.column("ignored")[here]
             new = tuple(file for file in new if not file.ignored)
         wanted = name_filter(request.include, request.exclude)
         if wanted is not None:
@@ -106,11 +106,11 @@ def scope_of(look: Look, request: SearchRequest) -> Scope:
             (languages.detect(key_path(key)) == language for key in _keys_at(catalogue, look, asked & ~look.current)),
             np.bool_,
         )
-        speaks = (facts["language"] == number) & look.current
+        speaks = (catalogue.column("language")[here] == number) & look.current
         speaks[np.flatnonzero(asked & ~look.current)] = by_name
         asked &= speaks
         new = tuple(file for file in new if languages.detect(key_path(file.key)) == language)
-    state = facts["state"]
+    state = catalogue.column("state")[here]
     indexed = asked & look.current & (state == FileState.INDEXED)
     left_out = asked & look.current & (state == FileState.SKIPPED)
     skipped: dict[str, int] = {}

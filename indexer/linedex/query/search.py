@@ -26,7 +26,6 @@ from linedex.answers import (
     SearchAnswer,
     SearchRequest,
 )
-from linedex.content.grams import FILE_GRAMS
 from linedex.errors import BadArgument, BadCursor, LinedexError
 from linedex.files.roots import Root
 from linedex.later import later
@@ -35,9 +34,9 @@ from linedex.model import FileId, LineNumber
 from linedex.query import cursor as cursors
 from linedex.query.candidates import candidate_files
 from linedex.query.cursor import Cursor, mark_of
-from linedex.query.gram_query import Op, both
+from linedex.query.gram_query import Op
 from linedex.query.pieces import FIRST_PLACE, Entry
-from linedex.query.plan import plan_request
+from linedex.query.plan import plan_files
 from linedex.query.progress import Progress
 from linedex.query.scope import scope_of
 from linedex.query.verify import Verifier
@@ -109,7 +108,7 @@ class Search:
         self._verifier = Verifier(
             root, look.catalogue, self._db, request, limits, self._deadline, progress, self._selection
         )
-        self._plan = both(plan_request(request, gram, whole_files=True) for gram in FILE_GRAMS)
+        self._plan = plan_files(request)
         self._passing, self._narrowed = self._let_pass()
         self._seconds = time.perf_counter() - began
 

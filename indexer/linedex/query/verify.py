@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import apsw
 
 from linedex.answers import Hit, SearchRequest
+from linedex.content.lines import LF, count_byte
 from linedex.errors import PatternTimedOut
 from linedex.files.names import display
 from linedex.files.roots import Root
@@ -118,7 +119,7 @@ class Verifier:
             line_start, line_end, start, end, more = match
             if line_start >= piece.core_end:
                 return
-            number = LineNumber(number + text.count(b"\n", counted, line_start))
+            number = LineNumber(number + count_byte(text, LF, counted, line_start))
             counted = line_start
             if number > after and (chosen is None or number in chosen):
                 around = self._around(text, line_start, line_end) if context else _NO_CONTEXT
@@ -167,7 +168,7 @@ class Verifier:
         for match in self._find(piece.text, piece.core, entry):
             if match.line_start >= piece.core_end:
                 break
-            number = LineNumber(number + piece.text.count(b"\n", counted, match.line_start))
+            number = LineNumber(number + count_byte(piece.text, LF, counted, match.line_start))
             counted = match.line_start
             if piece.asks_for(number):
                 yield number

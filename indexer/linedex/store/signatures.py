@@ -43,12 +43,12 @@ class FileGroup:
     Attributes:
         id: names its rows.
         bits: a column has 2**bits bits.
-        files: the file of each column.
+        columns: how many it has.
     """
 
     id: int
     bits: int
-    files: Ids
+    columns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,28 +244,32 @@ class SingleRows:
         step, strip = rows_per_chunk(columns), rows_per_strip(columns)
         width = -(-columns // 8)
         strip_bytes = strip * width + SEAL_BYTES
+        blob = self._at(first)
+        # called some hundreds of times a query, so it calls nothing else of ours
+        reopen, seek, read, crc32, array = blob.reopen, blob.seek, blob.read, zlib.crc32, np.frombuffer
 
         def row(position: int) -> Bits:
             chunk, at = divmod(position, step)
             number, within = divmod(at, strip)
             key = first | chunk
             try:
-                blob = self._at(key)
-                blob.seek(number * strip_bytes)
+                reopen(key)
+                seek(number * strip_bytes)
             except (apsw.SQLError, ValueError) as error:  # no such chunk, or one that ends before
                 raise apsw.CorruptError(f"a row of group {group} is missing") from error
-            stored = blob.read(strip_bytes)
-            if not _is_sealed(stored, key) or len(stored) < (within + 1) * width + SEAL_BYTES:
+            stored = read(strip_bytes)
+            if crc32(stored, key & _KEY_BITS) != _SEALED or len(stored) < (within + 1) * width + SEAL_BYTES:
                 raise apsw.CorruptError(f"a row of group {group} is missing or not what was written")
-            return np.frombuffer(stored, np.uint8, width, within * width)
+            return array(stored, np.uint8, width, within * width)
 
         return row
 
     def _at(self, key: int) -> apsw.Blob:
         if self._blob is None:
-            self._blob = self._db.blob_open("main", "group_rows", "bits", key, False)  # noqa: FBT003
-        else:
-            self._blob.reopen(key)
+            try:
+                self._blob = self._db.blob_open("main", "group_rows", "bits", key, False)  # noqa: FBT003
+            except apsw.SQLError as error:
+                raise apsw.CorruptError(f"the rows of group {key >> _GROUP_SHIFT} are missing") from error
         return self._blob
 
 
@@ -303,13 +307,21 @@ def _waiting(db: apsw.Connection, bits: int) -> list[tuple[int, memoryview]]:
 
 
 def file_groups(db: apsw.Connection) -> Iterator[FileGroup]:
-    """Yield the groups of columns of files.
+    """Yield the groups of columns of files."""
+    for group, bits, columns in db.execute("SELECT id, bits, columns FROM file_groups"):
+        yield FileGroup(group, bits, columns)
+
+
+def group_files(db: apsw.Connection, group: FileGroup) -> Ids:
+    """Return the file of each column of a group.
 
     Raises:
-        apsw.CorruptError: what is stored of one is not what was written.
+        apsw.CorruptError: what is stored is not what was written.
     """
-    for group, bits, files in db.execute("SELECT id, bits, files FROM file_groups"):
-        yield FileGroup(group, bits, _files(files, group))
+    files = _files(db.execute("SELECT files FROM file_groups WHERE id = ?", (group.id,)).get, group.id)
+    if len(files) != group.columns:
+        raise apsw.CorruptError(f"group {group.id} has {len(files)} files and {group.columns} columns")
+    return files
 
 
 def delta_columns(db: apsw.Connection) -> Iterator[DeltaColumns]:

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from linedex.content.lines import LineEnds, LineIndex
+from linedex.content.lines import LF, LineEnds, LineIndex, count_byte
 from linedex.errors import LineOutOfRange
 from linedex.limits import Limits
 from linedex.model import LineNumber, Newline, TextFormat
@@ -114,3 +114,14 @@ def test_line_ends_are_those_of_a_split(text: str) -> None:
         expected = [len(text[: at + 1].encode(encoding)) for at, letter in enumerate(text) if letter == "\n"]
         assert ends.ends(data).tolist() == expected
         assert ends.count(data) == len(expected)
+
+
+@given(
+    st.text("\na\xe9", max_size=60).map(str.encode), st.integers(0, 60), st.integers(0, 60), st.sampled_from([1, 100])
+)
+def test_bytes_are_counted_between_two_places(data: bytes, start: int, length: int, repeated: int) -> None:
+    text = data * repeated
+    start = min(start, len(text))
+    end = min(len(text), start + length * repeated)
+    assert count_byte(text, LF, start, end) == text[start:end].count(LF)
+    assert count_byte(text, LF) == text.count(LF)

@@ -104,6 +104,9 @@ FLAGS = ("i", "-i", "s", "i", "U", "m")
 class Hostile:
     """Draws texts and patterns from one seed."""
 
+    classes = (*CLASSES, *UNICODE_CLASSES)
+    edges = (*EDGES, *WORD_EDGES)
+
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
 

@@ -41,6 +41,34 @@ def test_a_bounded_query_is_small_and_true_where_the_whole_one_is(query: GramQue
     assert all(after or not before for before, after in zip(truth(query), truth(smaller), strict=True))
 
 
+@given(queries(), queries())
+def test_what_is_asked_beyond_another_query_is_asked_by_the_whole_one(query: GramQuery, other: GramQuery) -> None:
+    rest = query.beyond(other)
+    assert all(after or not before for before, after in zip(truth(query), truth(rest), strict=True))
+    assert query.beyond(ALL) == query
+
+
+def test_parts_of_grams_of_the_other_query_are_left_out() -> None:
+    longer = require([b"abcd", b"bcde"])
+    assert str(require([b"abc", b"cde", b"xyz"]).beyond(longer)) == '"xyz"'
+    assert require([b"abc", b"cde"]).beyond(longer) == ALL
+    branches = either([require([b"abc", b"bcd"]), require([b"cde"])])
+    assert branches.beyond(longer) == ALL
+    assert both([require([b"abc"]), branches]).beyond(longer) == ALL
+    mixed = either([require([b"abc"]), require([b"xyz"])])
+    assert mixed.beyond(longer) == mixed
+    kept = either([require([b"bcd"]), require([b"xyz"])])
+    assert both([require([b"abc"]), kept]).beyond(require([b"abcd"])) == kept
+
+
+def test_the_least_number_of_grams_is_that_of_the_smallest_branch() -> None:
+    assert [query.least() for query in (ALL, NONE, require(GRAMS))] == [0, 0, 4]
+    branches = either([require([b"abc", b"bcd"]), require([b"cde", b"def", b"efg"])])
+    assert branches.least() == 2
+    assert both([require([b"xyz"]), branches]).least() == 3
+    assert either([require([b"abc"]), require([b"cde", b"def"])]).least() == 1
+
+
 def test_nothing_known_and_nothing_possible_print_as_signs() -> None:
     assert str(ALL) == "+"
     assert str(NONE) == "-"

@@ -4,7 +4,7 @@ import pytest
 
 from linedex.answers import SearchRequest
 from linedex.query.gram_query import ALL
-from linedex.query.plan import MOST_GRAMS, plan, plan_request
+from linedex.query.plan import MOST_GRAMS, plan, plan_files, plan_request
 from linedex.query.syntax import Literal
 
 GOLDEN = [
@@ -148,6 +148,18 @@ def test_a_long_literal_still_asks_for_grams_of_its_whole_length() -> None:
 def test_a_literal_request_is_planned_as_it_stands() -> None:
     assert str(plan_request(SearchRequest("a.*b"), 3)) == '"a.*" ".*b"'
     assert str(plan_request(SearchRequest("a.*b", regex=True), 3)) == "+"
+
+
+def test_of_a_long_literal_the_longer_grams_are_asked_alone() -> None:
+    assert plan_files(SearchRequest("abcdefghijklmno")) == plan_request(SearchRequest("abcdefghijklmno"), 4)
+    assert str(plan_files(SearchRequest("abcde"))) == '"abcd" "bcde" "abc" "bcd" "cde"'
+
+
+def test_beside_a_long_literal_short_ones_keep_their_grams() -> None:
+    request = SearchRequest(r"abcdefghijklmno.*(xyz|uvw)\w+rst", regex=True)
+    assert str(plan_files(request)).removeprefix(str(plan_request(request, 4))) == ' "rst" (uvw|xyz)'.replace(
+        "uvw|xyz", '"uvw"|"xyz"'
+    )
 
 
 def test_words_and_whole_lines_require_what_their_pattern_requires() -> None:

@@ -14,7 +14,7 @@ from linedex.answers import SearchRequest
 from linedex.content.folding import fold
 from linedex.limits import Limits
 from linedex.query.matcher import Matcher, compile_pattern
-from linedex.query.plan import plan_request
+from linedex.query.plan import plan_files, plan_request
 
 if TYPE_CHECKING:
     from conftest import Hostile
@@ -75,6 +75,7 @@ def test_a_text_with_a_hit_holds_the_grams_and_so_does_the_line(seed: int, hosti
             text = in_lf(raw)
             for hit in matcher.find(text):
                 hits += 1
+                assert plan_files(request).admits(fold(raw.removeprefix(b"\xef\xbb\xbf")).__contains__)
                 for folded in (fold(raw.removeprefix(b"\xef\xbb\xbf")), fold(text[hit.line_start : hit.line_end])):
                     for query in plans:
                         assert query.admits(folded.__contains__), (pattern, request.case_sensitive, raw, str(query))
