@@ -1,4 +1,7 @@
-"""MCP servers, ours and others, asked through the protocol's own client."""
+"""MCP servers, ours and others, asked in bare lines.
+
+The protocol's own client in Python takes 0.4 ms of a call for itself, a fifth of our shortest answers.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,10 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
-import anyio
-from anyio.from_thread import BlockingPortal, start_blocking_portal
-from common import ran, told
-from mcp import Client, MCPError, StdioServerParameters
-from mcp.client.client import ConnectMode
+from common import ran
+from spoken import Spoken, Unanswered
 
 from beside.contest import MARK, MCP, Bench, Failed, Outcome
 
@@ -33,7 +32,6 @@ class Server:
         name: what tables call it, with its version.
         kind: of which peer it is.
         mark: tells its processes from others.
-        mode: how the client begins: of others with the handshake, which all of them know.
     """
 
     name: str
@@ -41,7 +39,6 @@ class Server:
     command: tuple[str, ...]
     environ: dict[str, str] = field(default_factory=dict)
     mark: str = field(default_factory=lambda: uuid.uuid4().hex)
-    mode: ConnectMode = "legacy"
 
     @property
     def full_environ(self) -> dict[str, str]:
@@ -52,7 +49,7 @@ class Server:
 def linedex(root: Path, state: Path) -> Server:
     """Return ours, over the bridge to the daemon of a state folder."""
     command = (*LINEDEX, "mcp", "--root", str(root), "--tools", "all")
-    return Server(MCP, "linedex", command, {"LINEDEX_STATE_DIR": str(state)}, mode="auto")
+    return Server(MCP, "linedex", command, {"LINEDEX_STATE_DIR": str(state)})
 
 
 def others(bench: Bench, root: Path) -> Iterator[Server]:
@@ -69,9 +66,9 @@ def others(bench: Bench, root: Path) -> Iterator[Server]:
 class Asked:
     """A server in session."""
 
-    def __init__(self, server: Server, portal: BlockingPortal, client: Client) -> None:
+    def __init__(self, server: Server, spoken: Spoken) -> None:
         self.server = server
-        self._portal, self._client = portal, client
+        self._spoken = spoken
 
     def ask(self, tool: str, /, **arguments: object) -> str:
         """Return the text that a tool answers.
@@ -80,9 +77,9 @@ class Asked:
             Failed: the answer is an error, or there is none.
         """
         try:
-            return self._portal.call(partial(told, self._client, tool, **arguments))
-        except (RuntimeError, MCPError, anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
-            raise Failed(str(error).strip().split("\n", 1)[0][:120] or type(error).__name__) from error
+            return self._spoken.told(tool, **arguments)
+        except Unanswered as error:
+            raise Failed(str(error).strip().split("\n", 1)[0][:120]) from error
 
     def timed(self, tool: str, telling: str = "", /, **arguments: object) -> Outcome:
         """Return the seconds of a call, and the number at the group of an expression in its answer."""
@@ -101,13 +98,8 @@ class Asked:
 @contextmanager
 def asked(server: Server, patience: float) -> Iterator[Asked]:
     """Start a server and hold a session with it."""
-    command, *options = server.command
-    how = StdioServerParameters(command=command, args=options, env=server.full_environ)
-    with (
-        start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(Client(how, read_timeout_seconds=patience, mode=server.mode)) as client,
-    ):
-        yield Asked(server, portal, client)
+    with Spoken(server.command, server.full_environ, patience) as spoken:
+        yield Asked(server, spoken)
 
 
 def stop(state: Path) -> None:
