@@ -17,14 +17,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from linedex.answers import Coverage, CoverageReport, FileHits, Hit, Occurrence, OutputMode, SearchAnswer, SearchRequest
-from linedex.errors import BadPattern, LinedexError
+from linedex.answers import Coverage, CoverageReport, FileHits, Hit, Occurrence, SearchAnswer, SearchRequest
 from linedex.limits import Limits
 from linedex.model import RelPath
+from linedex_server.json_lines import alike, error_of, line_of
 
 FOLLOWING_HITS = 10_000
 """Hits in each page after the first."""
@@ -37,8 +37,6 @@ _SHORT = 4
 _PLAIN = tuple(Hit._field_defaults.values())
 _MORE = Hit._fields.index("more")
 
-QUESTION_BYTES = 1 << 20
-"""Longest line of a question."""
 WHOLE_LINE = 1 << 20
 """Code points of a line that are told at most; what is longer is cut, and said to be."""
 STILL_AT_WORK = b"{}\n"
@@ -80,7 +78,7 @@ class Question:
         told = asdict(self)
         # what the scope is, the paths say
         del told["request"]["scope"]
-        return _line(told)
+        return line_of(told)
 
     @classmethod
     def of(cls, line: bytes) -> Question:
@@ -91,8 +89,8 @@ class Question:
         """
         try:
             told = json.loads(line)
-            request = SearchRequest(**_alike(SearchRequest(""), told.pop("request")))
-            question = cls(request=request, **_alike(cls((), request, 0, 0), told))
+            request = SearchRequest(**alike(SearchRequest(""), told.pop("request")))
+            question = cls(request=request, **alike(cls((), request, 0, 0), told))
         except (KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(f"not a question: {error}") from None
         if question.excerpt > WHOLE_LINE or not all(map(os.path.isabs, map(os.fsencode, question.paths))):
@@ -102,7 +100,7 @@ class Question:
 
 def scopes_line(scopes: Sequence[RelPath | None]) -> bytes:
     """Return as a line where each path that was named lies in the index that answers for it."""
-    return _line({"scopes": [None if scope is None else os.fsdecode(scope) for scope in scopes]})
+    return line_of({"scopes": [None if scope is None else os.fsdecode(scope) for scope in scopes]})
 
 
 def scopes_of(line: bytes) -> tuple[RelPath | None, ...]:
@@ -127,14 +125,8 @@ def page_lines(answer: SearchAnswer, *, more: bool) -> Iterator[bytes]:
     """
     for at in range(0, len(answer.files), _FILES):
         files = answer.files[at : at + _FILES]
-        yield _line([[os.fsdecode(one.path), one.count, [_shortened(hit) for hit in one.hits]] for one in files])
-    yield _line({"coverage": asdict(answer.coverage), "more": more})
-
-
-def error_line(error: LinedexError) -> bytes:
-    """Return as a line why a search ends."""
-    position = error.position if isinstance(error, BadPattern) else None
-    return _line({"error": str(error), "hint": error.hint, "code": error.code, "position": position})
+        yield line_of([[os.fsdecode(one.path), one.count, [_shortened(hit) for hit in one.hits]] for one in files])
+    yield line_of({"coverage": asdict(answer.coverage), "more": more})
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +156,7 @@ def part_of(line: bytes) -> Part:
         if isinstance(told, list):
             return Part(tuple(FileHits(RelPath(os.fsencode(one[0])), _hits(one[2]), one[1]) for one in told))
         if "error" in told:
-            raise _error(told)
+            raise error_of(told)
         if not told:
             return Part(())
         report = dict(told["coverage"])
@@ -172,12 +164,6 @@ def part_of(line: bytes) -> Part:
         return Part((), CoverageReport(**report), bool(told["more"]))
     except (KeyError, TypeError, IndexError) as error:
         raise ValueError(f"not a part of an answer: {error}") from None
-
-
-def _error(told: Mapping[str, Any]) -> LinedexError:
-    if told["code"] == BadPattern.code:
-        return BadPattern(told["error"], told["position"], told["hint"])
-    return LinedexError(told["error"], told["hint"])
 
 
 def _shortened(hit: Hit) -> tuple[object, ...]:
@@ -193,26 +179,3 @@ def _whole(told: list[Any]) -> Hit:
     hit = Hit(*told)
     more = tuple(Occurrence(*one) for one in told[_MORE])
     return hit._replace(before=tuple(hit.before), after=tuple(hit.after), more=more)
-
-
-def _alike(example: object, told: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the told attributes, each of the kind that it has in `example`, whose attribute it must be."""
-    return {name: _taken(getattr(example, name), value) for name, value in told.items()}
-
-
-def _taken(example: object, value: Any) -> Any:
-    if isinstance(example, OutputMode):
-        return OutputMode(value)
-    if isinstance(example, tuple):
-        if not isinstance(value, list):
-            raise TypeError("a list is needed")
-        return tuple(_taken("", one) for one in value)
-    if type(value) is not type(example) or (isinstance(value, int) and value < 0):
-        raise TypeError(f"{value!r} is not like {example!r}")
-    if isinstance(value, str) and "\0" in value:
-        raise TypeError("a text without NUL is needed")
-    return value
-
-
-def _line(told: object) -> bytes:
-    return json.dumps(told, separators=(",", ":")).encode() + b"\n"

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import Queue
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
 from linedex_server.asking.control import DaemonStatus, daemon_status
+from linedex_server.rendezvous.listening import listen, publish, withdraw
 
 DEADLINE = 30.0
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
@@ -136,6 +138,29 @@ class Client:
                 stream.close()
 
 
+ENGINE = ("numpy", "re2", "apsw", "linedex.index", "regex", "rich", "mcp", "anyio")
+RUNNER = """
+import json, os, sys
+from linedex_server.cli import main
+commands, folder, unwanted = json.load(sys.stdin)
+stdout = os.dup(1)
+statuses = []
+for number, words in enumerate(commands):
+    for stream in (1, 2):
+        file = os.open(f"{folder}/{number}.{stream}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(file, stream)
+        os.close(file)
+    sys.argv = ["linedex", *words]
+    statuses.append(main())
+loaded = [name for name in unwanted if name in sys.modules]
+os.write(stdout, json.dumps([statuses, loaded]).encode())
+"""
+"""Runs commands one after the other, which a process for each would take a minute for."""
+
+Told: TypeAlias = tuple[int, bytes, bytes]
+"""The status of a command, what it printed, and what it said beside that."""
+
+
 class House:
     """A state folder, whoever is its daemon, and the clients of a test."""
 
@@ -199,6 +224,64 @@ class House:
             timeout=60,
             check=False,
         )
+
+    def commands(self, folder: Path, *commands: Sequence[str], engine: bool = True) -> list[Told]:
+        """Return what commands from `folder` give; without the engine none of them may load it."""
+        printed = self.folder / "printed"
+        printed.mkdir(exist_ok=True)
+        ran = subprocess.run(
+            [sys.executable, "-c", RUNNER],
+            env=self.environ,
+            cwd=folder,
+            input=json.dumps([commands, str(printed), () if engine else ENGINE]).encode(),
+            stdout=subprocess.PIPE,
+            timeout=100,
+            check=True,
+        )
+        statuses, loaded = json.loads(ran.stdout)
+        assert loaded == []
+        return [
+            (status, (printed / f"{number}.1").read_bytes(), (printed / f"{number}.2").read_bytes())
+            for number, status in enumerate(statuses)
+        ]
+
+    @contextmanager
+    def keeping(self, *roots: Path) -> Iterator[None]:
+        """Have a daemon keep the indexes of some roots, which are up to date."""
+        self.serve(*(word for root in roots for word in ("--root", str(root))))
+        for root in roots:
+            assert self.run("index", str(root)).returncode == 0
+        yield
+        self.run("stop")
+
+    @contextmanager
+    def standing_in(self, welcome: bytes, *said: bytes) -> Iterator[None]:
+        """Have somebody answer in the daemon's place, and go away after each answer."""
+        self.state.mkdir(mode=0o700)
+        listener, address = listen(self.state, {"XDG_RUNTIME_DIR": str(self.folder)})
+        publish(self.state, address)
+
+        def answer() -> None:
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                with connection, connection.makefile("rb") as received:
+                    received.readline()
+                    connection.sendall(welcome)
+                    if said and received.readline():
+                        connection.sendall(b"".join(said))
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        try:
+            yield
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            listener.close()
+            thread.join()
+            withdraw(self.state, address)
 
     def status(self) -> DaemonStatus | None:
         """Ask the daemon how it is; None when none runs."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import re
 import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,13 +19,13 @@ from linedex.errors import NotFound
 from linedex.model import Column, LineNumber, RelPath
 from linedex_server import VERSION
 from linedex_server.asking.search import ask
-from linedex_server.pages import Question, error_line, page_lines, scopes_line
+from linedex_server.json_lines import error_line
+from linedex_server.pages import Question, page_lines, scopes_line
 from linedex_server.rendezvous.address import connect, published
 from linedex_server.rendezvous.hello import SEARCH, Hello, Welcome
-from linedex_server.rendezvous.listening import listen, publish, withdraw
 
 if TYPE_CHECKING:
-    from conftest import House
+    from conftest import House, Told
 
 LATIN = os.fsdecode(b"caf\xe9.txt")
 LOG = "".join(
@@ -154,58 +151,9 @@ def tree(house: House) -> Path:
     return root
 
 
-@contextmanager
-def daemon(house: House, *roots: Path) -> Iterator[None]:
-    """Have a daemon keep the indexes of some roots, which are up to date."""
-    house.serve(*(word for root in roots for word in ("--root", str(root))))
-    for root in roots:
-        assert house.run("index", str(root)).returncode == 0
-    yield
-    house.run("stop")
-
-
-ENGINE = ("numpy", "re2", "apsw", "linedex.index", "regex", "rich", "mcp", "anyio")
-RUNNER = """
-import json, os, sys
-from linedex_server.cli import main
-searches, folder, unwanted = json.load(sys.stdin)
-stdout = os.dup(1)
-statuses = []
-for number, options in enumerate(searches):
-    for stream in (1, 2):
-        file = os.open(f"{folder}/{number}.{stream}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(file, stream)
-        os.close(file)
-    sys.argv = ["linedex", "search", *options]
-    statuses.append(main())
-loaded = [name for name in unwanted if name in sys.modules]
-os.write(stdout, json.dumps([statuses, loaded]).encode())
-"""
-"""Runs searches one after the other, which a process for each would take a minute for."""
-
-Told = tuple[int, bytes, bytes]
-"""The status of a search, what it printed, and what it said beside that."""
-
-
 def searched(house: House, folder: Path, *searches: Sequence[str], engine: bool = True) -> list[Told]:
     """Return what searches from `folder` give; without the engine none of them may load it."""
-    printed = house.folder / "printed"
-    printed.mkdir(exist_ok=True)
-    ran = subprocess.run(
-        [sys.executable, "-c", RUNNER],
-        env=house.environ,
-        cwd=folder,
-        input=json.dumps([searches, str(printed), () if engine else ENGINE]).encode(),
-        stdout=subprocess.PIPE,
-        timeout=100,
-        check=True,
-    )
-    statuses, loaded = json.loads(ran.stdout)
-    assert loaded == []
-    return [
-        (status, (printed / f"{number}.1").read_bytes(), (printed / f"{number}.2").read_bytes())
-        for number, status in enumerate(statuses)
-    ]
+    return house.commands(folder, *(["search", *options] for options in searches), engine=engine)
 
 
 def without_times(said: bytes) -> bytes:
@@ -214,7 +162,7 @@ def without_times(said: bytes) -> bytes:
 
 
 def test_the_daemon_answers_as_the_command_itself_does_and_no_engine_is_loaded(house: House, tree: Path) -> None:
-    with daemon(house, tree):
+    with house.keeping(tree):
         asked = searched(house, tree, *SAME, engine=False)
         both = searched(house, tree, *HERE)
     assert house.status() is None
@@ -228,7 +176,7 @@ def test_the_daemon_answers_as_the_command_itself_does_and_no_engine_is_loaded(h
 
 
 def test_a_search_of_the_daemon_sees_each_change_before_it(house: House, tree: Path) -> None:
-    with daemon(house, tree):
+    with house.keeping(tree):
         for number in range(5):
             (tree / "fresh.txt").write_text(f"needle {number}\n", encoding="utf-8")
             (found,) = searched(house, tree, [r"needle \d"], engine=False)
@@ -242,7 +190,7 @@ def test_a_search_starts_no_daemon_and_makes_none_take_a_folder_in(house: House,
     assert house.status() is None
     other = house.root("other", a="needle\n")
     assert house.run("index", str(tree)).returncode == 0
-    with daemon(house, other):
+    with house.keeping(other):
         assert searched(house, tree, ["-l", "main"]) == [(0, b"src/b.c\n", b"")]
         assert [index.root for index in house.daemon().indexes] == [str(other)]
         state = sorted(path.name for path in (house.state / "indexes").iterdir())
@@ -251,7 +199,7 @@ def test_a_search_starts_no_daemon_and_makes_none_take_a_folder_in(house: House,
 
 
 def test_settings_of_who_asks_decide_and_not_those_of_the_daemon(house: House, tree: Path) -> None:
-    with daemon(house, tree):
+    with house.keeping(tree):
         house.environ["LINEDEX_EXCLUDE"] = "src/"
         assert searched(house, tree, ["-l", "main"]) == [(1, b"", b"")]
         house.environ["LINEDEX_QUERY_SECONDS"] = "many"
@@ -266,7 +214,7 @@ def test_the_daemon_waits_for_a_reader_and_stops_when_there_is_none(house: House
     root.mkdir()
     for number in range(60):
         (root / f"{number:02}.txt").write_bytes(b"a line with a hit, and more that follows it\n" * 20_000)
-    with daemon(house, root):
+    with house.keeping(root):
         pid = house.daemon().pid
 
         def read() -> int:
@@ -286,7 +234,7 @@ def test_the_daemon_waits_for_a_reader_and_stops_when_there_is_none(house: House
 
 
 def test_a_closed_pipe_ends_the_search_in_the_daemon(house: House, tree: Path) -> None:
-    with daemon(house, tree):
+    with house.keeping(tree):
         process = subprocess.Popen(
             [sys.executable, "-m", "linedex_server", "search", "-C", "50", "line", str(tree)],
             env=house.environ,
@@ -332,36 +280,6 @@ def page(*files: FileHits, more: bool = False) -> bytes:
 SCOPES = scopes_line([RelPath(b"")])
 
 
-@contextmanager
-def standing_in(house: House, welcome: bytes, *said: bytes) -> Iterator[None]:
-    """Have somebody answer in the daemon's place, and go away after each answer."""
-    house.state.mkdir(mode=0o700)
-    listener, address = listen(house.state, {"XDG_RUNTIME_DIR": str(house.folder)})
-    publish(house.state, address)
-
-    def answer() -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            with connection, connection.makefile("rb") as received:
-                received.readline()
-                connection.sendall(welcome)
-                if said and received.readline():
-                    connection.sendall(b"".join(said))
-
-    thread = threading.Thread(target=answer)
-    thread.start()
-    try:
-        yield
-    finally:
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-        thread.join()
-        withdraw(house.state, address)
-
-
 @pytest.mark.parametrize(
     ("welcome", "said"),
     [
@@ -382,18 +300,18 @@ def standing_in(house: House, welcome: bytes, *said: bytes) -> Iterator[None]:
     ],
 )
 def test_whoever_does_not_answer_is_done_without(house: House, tree: Path, welcome: bytes, said: list[bytes]) -> None:
-    with standing_in(house, welcome, *said):
+    with house.standing_in(welcome, *said):
         assert searched(house, tree, ["-l", "main"]) == [(0, b"src/b.c\n", b"")]
 
 
 def test_a_daemon_that_ends_when_something_was_printed_is_an_error(house: House, tree: Path) -> None:
-    with standing_in(house, Welcome().line(), SCOPES, page(HIT, more=True)):
+    with house.standing_in(Welcome().line(), SCOPES, page(HIT, more=True)):
         ((status, out, said),) = searched(house, tree, ["main"])
     assert (status, out) == (2, b"a.py:7:told by the other\n")
     assert said.startswith(b"linedex: the daemon that was answering has ended\n  ")
 
 
 def test_a_daemon_that_ends_between_two_paths_is_done_without(house: House, tree: Path) -> None:
-    with standing_in(house, Welcome().line(), scopes_line([RelPath(b""), RelPath(b"src/b.c")]), page(HIT)):
+    with house.standing_in(Welcome().line(), scopes_line([RelPath(b""), RelPath(b"src/b.c")]), page(HIT)):
         ((status, out, _),) = searched(house, tree, ["main", ".", "src/b.c"])
     assert (status, out) == (0, b"./a.py:7:told by the other\nsrc/b.c:1:int main(void)\n")

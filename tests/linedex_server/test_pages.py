@@ -13,11 +13,11 @@ from linedex.answers import Coverage, CoverageReport, FileHits, Hit, Occurrence,
 from linedex.errors import BadPattern, LinedexError, NotFound
 from linedex.limits import DEFAULT_LIMITS
 from linedex.model import Column, LineNumber, RelPath
+from linedex_server.json_lines import error_line
 from linedex_server.pages import (
     STILL_AT_WORK,
     WHOLE_LINE,
     Question,
-    error_line,
     page_lines,
     part_of,
     scopes_line,

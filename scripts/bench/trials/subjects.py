@@ -245,6 +245,10 @@ class Served:
             self._bury()
         if self.small:
             self.open()
+        else:
+            # of a write sent before a client has noticed, nobody could say whether it was made
+            for client in self._clients:
+                client.call("index_status")
 
 
 def only_index(root: Path, sidecar: Path) -> None:

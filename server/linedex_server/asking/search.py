@@ -12,18 +12,12 @@ from pathlib import Path
 
 from linedex.errors import LinedexError
 from linedex.model import RelPath
-from linedex_server import VERSION
-from linedex_server.config import variables
-from linedex_server.pages import QUESTION_BYTES, WHOLE_LINE, Part, Question, part_of, scopes_of
+from linedex_server.asking.link import AGAIN, line_from, link_for
+from linedex_server.json_lines import QUESTION_BYTES
+from linedex_server.pages import WHOLE_LINE, Part, Question, part_of, scopes_of
 from linedex_server.rendezvous.errors import NoDaemon
-from linedex_server.rendezvous.hello import SEARCH, Hello
-from linedex_server.rendezvous.reach import Link, reach
-
-_REACH_SECONDS = 2.0
-"""A search made here takes about as long."""
-_SILENT_SECONDS = 10.0
-"""A daemon at work says so every second."""
-_AGAIN = "What was printed is right, and not all; ask again."
+from linedex_server.rendezvous.hello import SEARCH
+from linedex_server.rendezvous.reach import Link
 
 
 class AskedSearch:
@@ -47,9 +41,9 @@ class AskedSearch:
         more = True
         while more:
             try:
-                part = part_of(_line(self._link))
+                part = part_of(line_from(self._link))
             except ValueError:
-                raise NoDaemon("the daemon that was answering says what cannot be read", _AGAIN) from None
+                raise NoDaemon("the daemon that was answering says what cannot be read", AGAIN) from None
             yield part
             more = part.more
 
@@ -63,32 +57,15 @@ def ask(state_dir: Path, question: Question) -> AskedSearch | None:
     line = question.line()
     if question.excerpt > WHOLE_LINE or len(line) > QUESTION_BYTES:
         return None
-    try:
-        link = reach(state_dir, Hello.here(SEARCH, {}, variables()), starting=False, seconds=_REACH_SECONDS)
-    except LinedexError:
-        return None
+    link = link_for(state_dir, SEARCH)
     if link is None:
         return None
     try:
-        if link.welcome.version == VERSION:
-            link.connection.settimeout(_SILENT_SECONDS)
-            link.connection.sendall(line)
-            scopes = scopes_of(_line(link))
-            if len(scopes) == len(question.paths) and any(scope is not None for scope in scopes):
-                return AskedSearch(link, scopes)
+        link.connection.sendall(line)
+        scopes = scopes_of(line_from(link))
+        if len(scopes) == len(question.paths) and any(scope is not None for scope in scopes):
+            return AskedSearch(link, scopes)
     except (OSError, ValueError, LinedexError):
         pass
     link.close()
     return None
-
-
-def _line(link: Link) -> bytes:
-    try:
-        line = link.received.readline()
-    except TimeoutError:
-        raise NoDaemon(f"the daemon that was answering has said nothing for {_SILENT_SECONDS:.0f} s", _AGAIN) from None
-    except OSError:
-        line = b""
-    if not line.endswith(b"\n"):
-        raise NoDaemon("the daemon that was answering has ended", _AGAIN)
-    return line

@@ -7,6 +7,7 @@ the named folder itself is searched by reading it, and nothing is stored.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -83,16 +84,16 @@ class Places:
         root = around or (thing.real if thing.is_folder else thing.real.parent)
         return Place(self._index(root), below(root, thing.real), thing.spelled, thing.is_folder, around is not None)
 
-    def indexed(self, path: str | None) -> Place:
-        """Return the place of a path for a question that only an index answers.
+    def indexed(self, thing: Named) -> Place:
+        """Return the place of what a person has named, for a question that only an index answers.
 
         Raises:
-            NotFound: there is nothing there, or no folder around it has been indexed.
-            BadArgument: it is no path, or names what is neither a file nor a folder.
+            NotFound: it is not there any more, or no folder around it has been indexed.
         """
-        place = self.at(path)
+        place = self.of(thing)
         if not place.indexed:
-            where = "this folder" if path is None else f"`{path}`"
+            path = os.fsdecode(thing.spelled)
+            where = f"`{path}`" if path else "this folder"
             raise NotFound(f"No index covers {where}.", f"`linedex index {path or '.'}` makes one.")
         return place
 

@@ -11,20 +11,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from linedex.answers import ReadAnswer, SymbolRequest
+from linedex.answers import Outline, PathAnswer, ReadAnswer, SymbolAnswer
 from linedex.errors import BadArgument
 from linedex.limits import Limits
 from linedex.model import LineNumber, RelPath, SymbolKind
 from linedex_server.cli.door import opened
+from linedex_server.cli.looking_up import looked_up
+from linedex_server.cli.named import Named, named
 from linedex_server.cli.teaching import TaughtCommand
 from linedex_server.cli.terminal import NUMBER_COLOR, PATH_COLOR, Screen, notify
 from linedex_server.config import Settings
+from linedex_server.lookups import Lookup, Subject
 from linedex_server.render.outline import headline, outline_lines
 from linedex_server.render.words import counted
 
 if TYPE_CHECKING:
     from linedex.index import Index
-    from linedex_server.cli.places import Place, Places
 
 LINES_AT_ONCE = 5_000
 """Lines asked for in one read."""
@@ -67,11 +69,11 @@ def _limits(settings: Settings) -> Limits:
     return replace(settings.limits, line_characters=WHOLE_LINE, page_characters=sys.maxsize, hash_bytes=0)
 
 
-def _file(places: Places, path: str) -> Place:
-    place = places.at(path)
-    if place.is_folder:
+def _a_file(thing: Named) -> Named:
+    if thing.is_folder:
+        path = os.fsdecode(thing.spelled)
         raise BadArgument(f"`{path}` is a folder.", "Name a file; `linedex files NAME` finds one.")
-    return place
+    return thing
 
 
 def _lines(index: Index, path: RelPath, first: int, last: int | None) -> Iterator[ReadAnswer]:
@@ -93,31 +95,31 @@ def _lines(index: Index, path: RelPath, first: int, last: int | None) -> Iterato
         ("linedex read app.log --tail 20", "the last lines"),
     ],
 )
-@click.argument("where", metavar="FILE[:LINE[-LINE]]")
+@click.argument("target", metavar="FILE[:LINE[-LINE]]")
 @click.option("-C", "--context", type=click.IntRange(0), default=0, metavar="N", help="Also N lines before and after.")
 @click.option("--head", type=click.IntRange(1), metavar="N", help="The first N lines.")
 @click.option("--tail", type=click.IntRange(1), metavar="N", help="The last N lines.")
 @click.option("-n/-N", "--line-number/--no-line-number", "numbers", default=True, help="Line numbers (default: on).")
-def read(where: str, context: int, head: int | None, tail: int | None, numbers: bool) -> int:
+def read(target: str, context: int, head: int | None, tail: int | None, numbers: bool) -> int:
     """Print lines of a file, however large.
 
     The text is shown as UTF-8, whatever the encoding of the file.
     """
-    named = spot(where)
-    if (head is not None) + (tail is not None) + (named.first is not None) > 1:
+    where = spot(target)
+    if (head is not None) + (tail is not None) + (where.first is not None) > 1:
         raise click.UsageError("LINE, --head and --tail exclude each other.")
     settings = Settings.load()
     screen = Screen.of_stdout()
     cut = 0
     with opened(settings, _limits(settings)) as places:
-        place = _file(places, named.file)
+        place = places.of(_a_file(named(where.file)))
         if head is not None:
             answers: Iterator[ReadAnswer] = _lines(place.index, place.scope, 1, head)
         elif tail is not None:
             answers = iter([place.index.tail(place.scope, tail)])
         else:
-            last = None if named.last is None else named.last + context
-            answers = _lines(place.index, place.scope, max((named.first or 1) - context, 1), last)
+            last = None if where.last is None else where.last + context
+            answers = _lines(place.index, place.scope, max((where.first or 1) - context, 1), last)
         for answer in answers:
             for number, line in enumerate(answer.lines, start=answer.first_line):
                 prefix = screen.painted(str(number), NUMBER_COLOR) + "\t" if numbers else ""
@@ -139,11 +141,10 @@ def outline(file: str) -> int:
 
     The exit status is 1 when it has none.
     """
-    settings = Settings.load()
     screen = Screen.of_stdout()
-    with opened(settings, _limits(settings)) as places:
-        place = _file(places, file)
-        answer = place.index.outline(place.scope)
+    thing = _a_file(named(file))
+    answer = looked_up(Settings.load(), thing, Lookup(str(thing.real), Subject.OUTLINE)).answer
+    assert isinstance(answer, Outline)
     for line in outline_lines(answer.symbols):
         screen.line(screen.text(line))
     if answer.note:
@@ -178,14 +179,14 @@ def symbols(name: str, path: str | None, kind: str | None, language: str, most: 
 
     NAME is a name, its start, a part of it, its capitals, or `Class.method`; the best come first.
     """
-    settings = Settings.load()
     screen = Screen.of_stdout()
-    with opened(settings) as places:
-        place = places.indexed(path)
-        asked = SymbolRequest(name, SymbolKind(kind) if kind else None, place.scope, language, most)
-        answer = place.index.find_symbol(asked)
+    thing = named(path)
+    lookup = Lookup(str(thing.real), Subject.SYMBOLS, name, kind or "", language, most)
+    found = looked_up(Settings.load(), thing, lookup)
+    answer = found.answer
+    assert isinstance(answer, SymbolAnswer)
     for hit in answer.hits:
-        where = screen.painted(screen.path(place.called(hit.path)), PATH_COLOR)
+        where = screen.painted(screen.path(found.called(hit.path)), PATH_COLOR)
         number = screen.painted(str(hit.symbol.line), NUMBER_COLOR)
         screen.line(f"{where}:{number}: {screen.text(headline(hit.symbol, hit.symbol.path))}")
     if len(answer.hits) < answer.total:
@@ -217,13 +218,13 @@ def symbols(name: str, path: str | None, kind: str | None, language: str, most: 
 )
 def files(name: str, path: str | None, most: int) -> int:
     """Find files whose path matches NAME, in a folder that has been indexed; the best come first."""
-    settings = Settings.load()
     screen = Screen.of_stdout()
-    with opened(settings) as places:
-        place = places.indexed(path)
-        answer = place.index.find_files(name, place.scope, most)
-    for found in answer.paths:
-        screen.line(screen.painted(screen.path(place.called(found)), PATH_COLOR))
+    thing = named(path)
+    found = looked_up(Settings.load(), thing, Lookup(str(thing.real), Subject.FILES, name, most=most))
+    answer = found.answer
+    assert isinstance(answer, PathAnswer)
+    for one in answer.paths:
+        screen.line(screen.painted(screen.path(found.called(one)), PATH_COLOR))
     if len(answer.paths) < answer.total:
         notify(f"linedex: {len(answer.paths):,} of {answer.total:,}; -m N prints more")
     return 0 if answer.paths else 1

@@ -10,6 +10,7 @@ import click
 
 from linedex_server.asking.control import DaemonStatus, daemon_status
 from linedex_server.cli.door import opened
+from linedex_server.cli.named import named
 from linedex_server.cli.teaching import TaughtCommand
 from linedex_server.cli.terminal import Screen, notify
 from linedex_server.config import Settings
@@ -34,7 +35,7 @@ def status(path: str | None, as_json: bool) -> int:
     # the daemon knows of its own indexes what is being done; the others are read from their sidecars
     known = {state.root: state for state in daemon.indexes} if daemon else {}
     with opened(settings) as places:
-        indexes = [places.indexed(path).index] if path is not None else list(places.all_indexed())
+        indexes = [places.indexed(named(path)).index] if path is not None else list(places.all_indexed())
         states = [known.get(str(index.root)) or index.status() for index in indexes]
     if as_json:
         told = [dataclasses.asdict(state) for state in states]
@@ -74,7 +75,7 @@ def check(path: str | None) -> int:
     settings = Settings.load()
     screen = Screen.of_stdout()
     with opened(settings) as places:
-        place = places.indexed(path)
+        place = places.indexed(named(path))
         problems = place.index.check()
         root = place.index.root
     for problem in problems:

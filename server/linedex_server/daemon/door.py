@@ -17,10 +17,22 @@ from linedex_server import VERSION
 from linedex_server.daemon.control import bring_up_to_date, tell_status
 from linedex_server.daemon.house import House
 from linedex_server.daemon.lines import Lines
+from linedex_server.daemon.looking_up import answer_lookup
 from linedex_server.daemon.searching import answer_search
 from linedex_server.daemon.sessions import send, serve_client
 from linedex_server.rendezvous.address import is_same_user
-from linedex_server.rendezvous.hello import HELLO_BYTES, INDEX, MCP, SEARCH, STATUS, STOP, Hello, Welcome, version_of
+from linedex_server.rendezvous.hello import (
+    HELLO_BYTES,
+    INDEX,
+    LOOKUP,
+    MCP,
+    SEARCH,
+    STATUS,
+    STOP,
+    Hello,
+    Welcome,
+    version_of,
+)
 from linedex_server.rendezvous.launch import record
 
 HELLO_SECONDS = 10.0
@@ -120,6 +132,8 @@ class Door:
             await bring_up_to_date(house, connection, hello)
         elif hello.purpose == SEARCH:
             await answer_search(house, connection, lines, hello)
+        elif hello.purpose == LOOKUP:
+            await answer_lookup(house, connection, lines, hello)
         elif hello.purpose == MCP:
             await serve_client(house, connection, lines, hello)
         else:

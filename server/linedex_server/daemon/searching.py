@@ -1,87 +1,45 @@
 """A search of the command line, answered from the indexes that are open here.
 
-Promise: only an index that is kept up to date answers, so a search sees what was changed before it; none is opened or
-made for a search. The daemon is never more than a page ahead of who reads, holds no more than that, and stops soon
-after they went away. Like the command itself, which could read the files as well, it is not confined to allowed roots:
-those are for MCP clients, who have no way to ask this.
+Promise: as of every question, see `questions`. The daemon is never more than a page ahead of who reads, holds no more
+than that, and stops soon after they went away.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TypeAlias
 
 import anyio
-import anyio.to_thread
 from anyio.abc import ByteStream
 
 from linedex.errors import Cancelled, LinedexError
-from linedex.limits import Limits
-from linedex.model import RelPath
 from linedex.query.progress import Progress
-from linedex_server.config import Settings
 from linedex_server.daemon.house import Guest, House
 from linedex_server.daemon.lines import Lines
+from linedex_server.daemon.questions import Held, InThread, held_at, own_thread, question_line, release, settings_of
 from linedex_server.daemon.sessions import send
-from linedex_server.indexes import Lease
-from linedex_server.pages import (
-    FOLLOWING_HITS,
-    PAGE_CHARACTERS,
-    QUESTION_BYTES,
-    STILL_AT_WORK,
-    Question,
-    error_line,
-    page_lines,
-    scopes_line,
-)
-from linedex_server.rendezvous.hello import Hello, Welcome
-from linedex_server.workspace import below, indexed_around, opening_of
+from linedex_server.json_lines import error_line
+from linedex_server.pages import FOLLOWING_HITS, PAGE_CHARACTERS, STILL_AT_WORK, Question, page_lines, scopes_line
+from linedex_server.rendezvous.hello import Hello
 
-_QUESTION_SECONDS = 10.0
-"""What a client may take to say its question."""
 _ASSURE_SECONDS = 1.0
 """So often a client that waits is told that the daemon is at work."""
 
-T = TypeVar("T")
 Tell: TypeAlias = Callable[[bytes], Awaitable[bool]]
 """Sends a line; false says that nobody is there to take it."""
 
 
-class InThread(Protocol):
-    """Does something in a thread of its own, and returns what it returns."""
-
-    async def __call__(self, work: Callable[[], T], /) -> T:
-        """Do `work`, one at a time."""
-
-
-class _Held(NamedTuple):
-    """An index that answers for a path, and where in it the path lies."""
-
-    lease: Lease
-    scope: RelPath
-
-
 async def answer_search(house: House, connection: ByteStream, lines: Lines, hello: Hello) -> None:
     """Welcome the client that said `hello`, hear its question and answer it."""
-    line = None
-    if await send(connection, Welcome().line()):
-        with anyio.move_on_after(_QUESTION_SECONDS):
-            line = await lines.next(QUESTION_BYTES)
     try:
-        question = Question.of(line or b"")
+        question = Question.of(await question_line(connection, lines))
     except ValueError:
         return
-    limiter = anyio.CapacityLimiter(1)
-
-    async def in_thread(work: Callable[[], T], /) -> T:
-        # not abandoned when the session is: nobody shall close an index that is still read
-        return await anyio.to_thread.run_sync(work, limiter=limiter)
-
+    in_thread = own_thread()
     try:
         held = await in_thread(partial(_held, house, hello, question))
     except LinedexError as error:
@@ -97,40 +55,26 @@ async def answer_search(house: House, connection: ByteStream, lines: Lines, hell
                         if not await _tell_pages(one, question, progress, tell, in_thread):
                             break
     finally:
-        # a daemon that ends closes all indexes itself
-        if not house.ending.is_set():
-            with anyio.CancelScope(shield=True):
-                await in_thread(partial(_release, held))
+        await release(house, partial(_release, held), in_thread)
 
 
-def _held(house: House, hello: Hello, question: Question) -> list[_Held | None]:
+def _held(house: House, hello: Hello, question: Question) -> list[Held | None]:
     """Return for each path of a question what answers for it here.
 
     Raises:
         LinedexError: the client's settings cannot be used.
     """
-    # the folder of state is the daemon's, whose sidecars they all are
-    settings = Settings.load({"state_dir": str(house.seat.state_dir)}, environ=hello.environ)
+    settings = settings_of(house, hello)
     limits = question.limits(settings.limits)
-    return [_held_at(Path(path), house, settings, limits) for path in question.paths]
+    return [held_at(Path(path), house, settings, limits) for path in question.paths]
 
 
-def _held_at(path: Path, house: House, settings: Settings, limits: Limits) -> _Held | None:
-    try:
-        root = indexed_around(settings, path, is_folder=os.path.isdir(path))
-    except LinedexError:
-        # a folder that went away at this moment; the command says so itself
-        return None
-    lease = None if root is None else house.indexes.lease_started(opening_of(settings, root), limits)
-    return None if root is None or lease is None else _Held(lease, below(root, path))
-
-
-def _release(held: Sequence[_Held | None]) -> None:
+def _release(held: Sequence[Held | None]) -> None:
     for one in filter(None, held):
         one.lease.release()
 
 
-async def _tell_pages(held: _Held, question: Question, progress: Progress, tell: Tell, in_thread: InThread) -> bool:
+async def _tell_pages(held: Held, question: Question, progress: Progress, tell: Tell, in_thread: InThread) -> bool:
     """Tell all that a path has; return whether somebody is there to hear of the next."""
     request = replace(question.request, scope=held.scope, max_characters=PAGE_CHARACTERS)
     pages = held.lease.index.pages(request, FOLLOWING_HITS, progress)

@@ -21,7 +21,7 @@ LINE_BYTES = 64 << 20
 HELLO_BYTES = 1 << 20
 """Longest hello: whoever connects may make the daemon hold so much."""
 
-MCP, STATUS, INDEX, SEARCH, STOP = "mcp", "status", "index", "search", "stop"
+MCP, STATUS, INDEX, SEARCH, LOOKUP, STOP = "mcp", "status", "index", "search", "lookup", "stop"
 """What a session is for."""
 
 Version = tuple[int, ...]
@@ -57,7 +57,7 @@ class Hello:
     """What a client says first.
 
     Attributes:
-        purpose: `MCP`, or a question to the daemon itself: `STATUS`, `INDEX`, `SEARCH`, `STOP`.
+        purpose: `MCP`, or a question to the daemon itself: `STATUS`, `INDEX`, `SEARCH`, `LOOKUP`, `STOP`.
         folder: the client's working folder.
         arguments: settings of its command line, by name; folders are absolute.
         environ: those of its variables that decide settings.
