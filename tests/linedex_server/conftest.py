@@ -187,6 +187,16 @@ class House:
             (root / f"{stem}.txt").write_text(text, encoding="utf-8")
         return root
 
+    def plant(self, name: str, files: Mapping[str, bytes]) -> Path:
+        """Make a repository of these files, by their paths, and return it."""
+        root = self.folder / name
+        for below, data in files.items():
+            path = root / below
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        (root / ".git").mkdir()
+        return root
+
     def client(self, *roots: Path, era: str = LEGACY, options: Sequence[str] = (), **environ: str) -> Client:
         """Start a client of the bridge, with further options; it has not shaken hands."""
         arguments = [*(word for root in roots for word in ("--root", str(root))), *options]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +15,7 @@ from linedex.model import RelPath
 from linedex_server import VERSION
 from linedex_server.json_lines import error_line
 from linedex_server.lookups import NOBODY, answer_line
-from linedex_server.rendezvous.address import connect, published
-from linedex_server.rendezvous.hello import LOOKUP, Hello, Welcome
+from linedex_server.rendezvous.hello import Welcome
 
 if TYPE_CHECKING:
     from conftest import House
@@ -76,15 +74,8 @@ HERE = [
 
 @pytest.fixture
 def tree(house: House) -> Path:
-    root = house.folder / "tree"
-    for name, data in FILES.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    (root / ".git").mkdir()
-    (house.folder / "beside").mkdir()
-    (house.folder / "beside" / "f.py").write_text("def f():\n    pass\n", encoding="utf-8")
-    return root
+    house.plant("beside", {"f.py": b"def f():\n    pass\n"})
+    return house.plant("tree", FILES)
 
 
 def test_the_daemon_answers_as_the_command_itself_does_and_no_engine_is_loaded(house: House, tree: Path) -> None:
@@ -158,22 +149,3 @@ def test_an_error_of_the_daemon_is_told(house: House, tree: Path) -> None:
     with house.standing_in(Welcome().line(), error_line(BadArgument("No such language.", "Name another."))):
         ((status, out, said),) = house.commands(tree, ["symbols", "x"])
     assert (status, out, said) == (2, b"", b"linedex: No such language.\n  Name another.\n")
-
-
-@pytest.mark.parametrize("question", [b"", b"\n", b"null\n", b"[" * 9_999 + b"\n", b"x" * (2 << 20)])
-def test_what_is_no_look_up_ends_its_own_connection_only(house: House, question: bytes) -> None:
-    house.serve()
-    address = published(house.state)
-    assert address is not None
-    pid = house.daemon().pid
-    with connect(address, 30) as connection:
-        connection.sendall(Hello(LOOKUP, "/").line())
-        received = connection.makefile("rb")
-        assert not Welcome.of(received.readline()).error
-        try:
-            connection.sendall(question)
-            connection.shutdown(socket.SHUT_WR)
-            assert received.read() == b""
-        except ConnectionError:
-            pass  # it would not read all of it
-    assert house.daemon().pid == pid

@@ -22,7 +22,7 @@ from linedex_server.asking.search import ask
 from linedex_server.json_lines import error_line
 from linedex_server.pages import Question, page_lines, scopes_line
 from linedex_server.rendezvous.address import connect, published
-from linedex_server.rendezvous.hello import SEARCH, Hello, Welcome
+from linedex_server.rendezvous.hello import LOOKUP, SEARCH, Hello, Welcome
 
 if TYPE_CHECKING:
     from conftest import House, Told
@@ -140,15 +140,8 @@ HERE = [
 
 @pytest.fixture
 def tree(house: House) -> Path:
-    root = house.folder / "tree"
-    for name, data in FILES.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    (root / ".git").mkdir()
-    (house.folder / "beside").mkdir()
-    (house.folder / "beside" / "f.txt").write_text("total beside\n", encoding="utf-8")
-    return root
+    house.plant("beside", {"f.txt": b"total beside\n"})
+    return house.plant("tree", FILES)
 
 
 def searched(house: House, folder: Path, *searches: Sequence[str], engine: bool = True) -> list[Told]:
@@ -250,14 +243,15 @@ def test_a_closed_pipe_ends_the_search_in_the_daemon(house: House, tree: Path) -
         house.until(lambda: not house.daemon().clients, "the search ends")
 
 
+@pytest.mark.parametrize("purpose", [SEARCH, LOOKUP])
 @pytest.mark.parametrize("question", [b"", b"\n", b"null\n", b"[" * 9_999 + b"\n", b"x" * (2 << 20)])
-def test_what_is_no_question_ends_its_own_connection_only(house: House, question: bytes) -> None:
+def test_what_is_no_question_ends_its_own_connection_only(house: House, purpose: str, question: bytes) -> None:
     house.serve()
     address = published(house.state)
     assert address is not None
     pid = house.daemon().pid
     with connect(address, 30) as connection:
-        connection.sendall(Hello(SEARCH, "/").line())
+        connection.sendall(Hello(purpose, "/").line())
         received = connection.makefile("rb")
         assert not Welcome.of(received.readline()).error
         try:
