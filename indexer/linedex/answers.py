@@ -197,8 +197,9 @@ class SearchAnswer:
 
     Attributes:
         files: files with hits.
-        total_hits: matching lines on this page, or in all for mode `count`.
-        matched_files: files with hits on this page, or in all for mode `count`, where `files` holds the first of them.
+        total_hits: matching lines on this page; for mode `count` in all, from the cursor on that was asked with.
+        matched_files: files with hits, likewise; in mode `count` `files` holds the first of them, and the answer is
+            complete though `cursor` passes on to the others.
         near: whether the hits are near matches, given because there was no exact one.
         cursor: passes on to the next page, "" when there is none.
         coverage: how it came about.

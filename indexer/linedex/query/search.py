@@ -55,6 +55,7 @@ _LINE_MARGIN = 10
 """Characters around the text of a line that is shown: its number, a mark, its end."""
 _PART_MARGIN = 30
 """Characters around a further part of a long line: ellipses and the column of its match."""
+_OF_THE_REST = "what the cursor passed over is not counted"
 
 
 @dataclass
@@ -280,6 +281,8 @@ class Search:
                 page.matched_files += 1
                 if len(page.files) < page.room:
                     page.files.append(FileHits(key_path(entry.key), (), count))
+                elif page.stop is None:
+                    page.stop = self._cursor_at(entry, LineNumber(0))
 
     def _answer(self, page: _Page) -> SearchAnswer:
         outcome = self._verifier.outcome
@@ -289,7 +292,7 @@ class Search:
         notes = (*self._look.problems, *outcome.notes)
         if outcome.late:
             verdict = Coverage.DEADLINE
-        elif page.stop is not None:
+        elif page.stop is not None and self._request.mode is not OutputMode.COUNT:
             verdict = Coverage.PAGE
         else:
             verdict = Coverage.PARTIAL if notes else Coverage.COMPLETE
@@ -309,7 +312,15 @@ class Search:
         )
         cursor = cursors.encode(self._request, page.stop) if page.stop is not None else ""
         span = log_range.told_span(self._selection, self._limits) if self._selection else None
-        return SearchAnswer(tuple(page.files), page.hits, page.matched_files, False, cursor, report, span)  # noqa: FBT003
+        note = _OF_THE_REST if self._request.mode is OutputMode.COUNT and self._request.cursor else ""
+        return SearchAnswer(
+            *(tuple(page.files), page.hits, page.matched_files),
+            near=False,
+            cursor=cursor,
+            coverage=report,
+            span=span,
+            note=note,
+        )
 
 
 def _length(hit: Hit) -> int:

@@ -21,8 +21,6 @@ Asker: TypeAlias = "Index | Remote"
 """Who answers: the library, or a client of a daemon."""
 REFUSED = "refused"
 PACKED_MARK = "rev:"
-CUT = b"/cut"
-"""Stands among the files of a count where only the first of them were told."""
 LONE = re.compile("[\udc80-\udcff]")
 _LONGEST_SHOWN = 500
 LONGEST_READ = 5_000
@@ -141,13 +139,11 @@ def searched(index: Asker, request: SearchRequest, unclear: set[bytes], *, parti
                 ]
         cursor = answer.cursor
         if request.mode is OutputMode.COUNT:
-            if not unclear:
+            # the first page tells of all, each other of what it begins with and all that follows
+            if not unclear and not asked.cursor:
                 found |= {b"/lines": answer.total_hits, b"/files": answer.matched_files}
-            demand_complete(answer, allowed=(Coverage.COMPLETE, Coverage.PAGE, *also))
-            if len(answer.files) < min(answer.matched_files, request.max_hits):
-                # a page of a tool is full before a page of the library
-                found[CUT] = None
-            break
+            demand_complete(answer, allowed=(Coverage.COMPLETE, *also))
+            assert bool(cursor) == (len(answer.files) < answer.matched_files), f"a count ends too soon: {answer}"
         if not cursor:
             demand_complete(answer, allowed=(Coverage.COMPLETE, *also))
             break
@@ -182,16 +178,6 @@ def same_hits(found: object, wanted: object, *, invert: bool = False) -> bool:
             elif shown[text_column - 1 :][: len(text)] != text:
                 return False
     return True
-
-
-def as_far_as_told(told: object, wanted: object) -> tuple[object, object]:
-    """Return both without the files for which a count had no room, in path order the last ones."""
-    if not isinstance(told, dict) or not isinstance(wanted, dict) or CUT not in told:
-        return told, wanted
-    rest = {path: count for path, count in told.items() if path != CUT}
-    paths = [path for path in wanted if not path.startswith(b"/")]
-    left_out = set(paths[sum(not path.startswith(b"/") for path in rest) :])
-    return rest, {path: count for path, count in wanted.items() if path not in left_out}
 
 
 def compared(ask: Callable[[], ReadAnswer], text: Text, first: int, count: int) -> object:

@@ -142,8 +142,7 @@ def _found(
         return dict.fromkeys(found), unclear
     if request.mode is OutputMode.COUNT:
         numbers = {path: len(hits) for path, hits in found.items()}
-        first = list(numbers)[: request.max_hits]
-        told: dict[bytes, object] = {path: numbers[path] for path in first}
+        told: dict[bytes, object] = dict(numbers)
         if not unclear:
             told |= {b"/lines": sum(numbers.values()), b"/files": len(numbers)}
         return told, unclear

@@ -165,6 +165,29 @@ def test_the_index_finds_what_reading_finds_page_by_page(
             assert [found.path for found in listed.files] == list(dict.fromkeys(path for path, _ in by_index))
 
 
+@pytest.mark.parametrize("room", [1, 3, 7, 100])
+def test_a_count_passes_on_to_the_files_that_had_no_room(tmp_path: Path, room: int) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    for number in range(12):
+        (root / f"{number:02}.txt").write_text("hit\n" * (number % 5), encoding="utf-8")
+    counts = [(f"{number:02}.txt".encode(), number % 5) for number in range(12) if number % 5]
+    request, found, cursor = SearchRequest("hit", mode=OutputMode.COUNT, max_hits=room), [], ""
+    with Index(root, tmp_path / "index.db", Limits(workers=0)) as index:
+        index.build()
+        while True:
+            answer = index.search(replace(request, cursor=cursor))
+            rest = counts[len(found) :]
+            assert (answer.total_hits, answer.matched_files) == (sum(count for _, count in rest), len(rest))
+            assert answer.coverage.verdict is Coverage.COMPLETE
+            assert bool(answer.note) is bool(cursor)
+            found += [(one.path, one.count) for one in answer.files]
+            cursor = answer.cursor
+            if not cursor:
+                break
+    assert found == counts
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 400), st.integers(0, 400), st.integers(0, 400), st.sampled_from(["a", "é", "文"]))
 def test_a_match_in_a_line_of_any_length_is_found_with_its_column(
