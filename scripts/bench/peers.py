@@ -3,7 +3,7 @@
 
 Whatever is installed takes part: ripgrep (every version), codesearch, ugrep, GNU grep and sed, lnav, Universal Ctags,
 and the MCP servers largefile and filesystem; what is not is named as absent. `--install` fetches what pip and npm have.
-linedex is asked as assistants ask it, by the protocol's own client through bridge and daemon, and at the terminal.
+linedex is asked as assistants ask it, in the protocol through bridge and daemon, and at the terminal.
 Programs try in turn, after one try that is not counted; one that takes longer than `--slow` seconds has only that.
 
     scripts/bench/peers.py --tree /usr/src/linux-source-6.1 --log app1.log --log app10.log --edit app1.log --install \
