@@ -59,6 +59,8 @@ def plain_environment(home: Path) -> None:
 
 def run(options: argparse.Namespace) -> Run:
     """Find or install the peers, hold the contests and clean up."""
+    if options.folder is not None:
+        options.folder.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="linedex-peers-", dir=options.folder))
     try:
         installed = install(folder / "installed") if options.install else []

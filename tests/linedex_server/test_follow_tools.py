@@ -268,3 +268,19 @@ def test_what_is_new_in_a_log_that_was_cut_or_replaced_begins_anew_and_says_so(
     # what was told once is not told again
     text = answer(workspace, tool, log, cursor=cursor_of(text, "(?:next|later lines:) "), **asking)
     assert not set(seen(text)) & {80_000, 80_001, 80_002}
+
+
+def test_all_matches_of_a_rotated_copy_are_counted_where_a_cursor_led_to_it(workspace: Workspace, log: Path) -> None:
+    def page(**arguments: Any) -> dict[str, Any]:
+        request = {"absolute_file_path": str(log), "pattern": "seq=1234", "max_results": 2, **arguments}
+        fields = asked(workspace, Output.JSON, "search_content", request).structured_content
+        assert isinstance(fields, dict)
+        return fields
+
+    first = page()
+    assert first["total_matches"] == 11
+    log.rename(log.with_name("app.log.1"))
+    log.write_text("nothing of it\n", encoding="utf-8")
+    following = page(cursor=first["cursor"])
+    assert [hit["line_number"] for hit in following["results"]] == [12342, 12343]
+    assert following["total_matches"] == 11

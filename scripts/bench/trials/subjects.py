@@ -167,7 +167,7 @@ class Served:
             "LINEDEX_WORKERS": "1",
             "LINEDEX_RECONCILE_SECONDS": "20",
             "LINEDEX_IDLE_SECONDS": "60",
-            "LINEDEX_PAGE_CHARACTERS": str(draw.choice((4_000, 20_000, 200_000))),
+            "LINEDEX_PAGE_CHARACTERS": str(draw.choice((12_000, 20_000, 200_000))),
         }
         self._daemon: subprocess.Popen[bytes] | None = None
         self._clients: list[Client] = []

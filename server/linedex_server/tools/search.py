@@ -87,9 +87,10 @@ def _search_content(session: Session, given: Given) -> Reply:
     def fields(answer: SearchAnswer) -> Fields:
         total = answer.total_hits
         if answer.cursor and not answer.near:
-            # largefile's `total_matches` counts the hits beyond the page too
-            everything = replace(request, mode=OutputMode.COUNT, context=0, cursor="")
-            total = index.search(everything, session.progress).total_hits
+            # largefile's `total_matches` counts the hits beyond the page too; a cursor may have led to a rotated copy
+            where = answer.files[0].path if answer.files else path
+            everything = replace(request, scope=where, mode=OutputMode.COUNT, context=0, cursor="")
+            total = max(total, index.search(everything, session.progress).total_hits)
         made = search_content_fields(answer, request, total=total, count_only=count_only)
         ignored = [
             f"{name} ignored in count_only mode"
