@@ -81,6 +81,8 @@ class Freshness:
         self._walked_seconds = 0.0
         self._settled = threading.Event()
         self._settled.set()
+        self._begun = threading.Event()
+        self._begun.set()
         self.reconciled = 0
         """Changes that only a walk noticed, though events were to tell of them."""
         self.reconciliations = 0
@@ -90,12 +92,16 @@ class Freshness:
 
     def begin(self) -> None:
         """Watch the root, look at all of it, and keep it so; returns when that is done or turned out impossible."""
-        self._watch()
+        self._begun.clear()
+        try:
+            self._watch()
+        finally:
+            self._begun.set()
         self._thread = threading.Thread(target=self._run, name="freshness", daemon=True)
         self._thread.start()
 
     def _watch(self) -> None:
-        """Watch the root and look at all of it; questions that come meanwhile walk by themselves."""
+        """Watch the root and look at all of it; questions about small parts that come meanwhile walk by themselves."""
         began = time.monotonic()
         watcher: Watcher | None = None
         tree: TrackedTree | None = None
@@ -148,9 +154,12 @@ class Freshness:
         Raises:
             NotFound: the root is not there any more.
         """
+        began = time.perf_counter()
+        if self._tree is None and self._is_most(scope):
+            # two walks at once take longer than one after the other
+            self._begun.wait()
         if self._tree is None:
             return None
-        began = time.perf_counter()
         with self._lock:
             tree = self._refreshed(scope)
             if tree is None or self._closing.is_set():
@@ -164,6 +173,12 @@ class Freshness:
             seconds=time.perf_counter() - began,
             problems=found.problems,
         )
+
+    def _is_most(self, scope: RelPath) -> bool:
+        """Say whether a scope holds half of the known files or more."""
+        catalogue = self._catalogue()
+        low, high = catalogue.below(scope)
+        return not scope or 2 * (high - low) > len(catalogue)
 
     def difference(self, catalogue: Catalogue) -> Difference | None:
         """Return what `catalogue` has to learn; None when only a walk can tell.

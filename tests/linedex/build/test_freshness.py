@@ -21,14 +21,20 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from linedex import standpoint
 from linedex.answers import SearchRequest
 from linedex.build import keeper
 from linedex.build.contents import contents
 from linedex.build.freshness import pause
+from linedex.build.tracked import TrackedTree
 from linedex.errors import NotFound
+from linedex.files.ignore import WalkSettings
+from linedex.files.roots import Root
 from linedex.index import Index
 from linedex.limits import Limits
 from linedex.model import RelPath
+from linedex.store.catalogue import Catalogue
+from linedex.store.look import Look
 
 sys.path.insert(0, str(Path(__file__).parent))
 from tree_operations import Tree, holding
@@ -431,3 +437,50 @@ def test_a_file_left_out_by_a_rule_stays_so_when_it_is_met_by_another_name(tmp_p
         with (root / "sub" / "two.txt").open("a") as file:
             file.write("here t1x stands\n")
         assert found(index, "t1x") == {b"sub/two.txt": [1, 2]}
+
+
+def test_while_a_root_is_first_looked_at_only_questions_about_small_parts_walk_by_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "root"
+    for name in ("few/a.txt", "many/b.txt", "many/c.txt", "many/d.txt"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("needle\n")
+    with Index(root, tmp_path / "index.db", LIMITS) as index:
+        index.build()
+    scan, look = TrackedTree.scan, standpoint.look
+    scanning, go_on, waiting = threading.Event(), threading.Event(), threading.Event()
+    walked: list[bytes] = []
+
+    def held_up(tree: TrackedTree) -> None:
+        scanning.set()
+        assert go_on.wait(SOON)
+        scan(tree)
+
+    def noted(root: Root, settings: WalkSettings, catalogue: Catalogue, scope: RelPath) -> Look:
+        walked.append(scope)
+        return look(root, settings, catalogue, scope)
+
+    monkeypatch.setattr(TrackedTree, "scan", held_up)
+    monkeypatch.setattr(standpoint, "look", noted)
+    with Index(root, tmp_path / "index.db", LIMITS) as index:
+        index.start()
+        assert scanning.wait(SOON)
+        assert list(found(index, "needle", RelPath(b"few"))) == [b"few/a.txt"]
+        begun, told = index._keeper.freshness._begun, []
+
+        def noted_wait() -> bool:
+            waiting.set()
+            return threading.Event.wait(begun)
+
+        def ask() -> None:
+            told.extend(len(found(index, "needle", RelPath(scope))) for scope in (b"", b"many"))
+
+        monkeypatch.setattr(begun, "wait", noted_wait)
+        asking = threading.Thread(target=ask)
+        asking.start()
+        assert waiting.wait(SOON)
+        go_on.set()
+        asking.join(SOON)
+    assert told == [4, 3]
+    assert walked == [b"few"]
