@@ -7,6 +7,7 @@ thread at its next file.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -31,10 +32,12 @@ async def waited_for(
     """
     progress = Progress()
     async with anyio.create_task_group() as group:
-        group.start_soon(_tell, context, progress)
+        # most calls are over before there is anything to tell, and a task takes as long as a short one
+        telling = asyncio.get_running_loop().call_later(TELL_SECONDS, group.start_soon, _tell, context, progress)
         try:
             answer = await anyio.to_thread.run_sync(work, progress, limiter=limiter, abandon_on_cancel=True)
         finally:
+            telling.cancel()
             progress.cancel()
             group.cancel_scope.cancel()
     return answer
@@ -44,9 +47,9 @@ async def _tell(context: ServerRequestContext[Any], progress: Progress) -> None:
     # reports go nowhere unless the client sent a token; in-process clients send none and hear them all the same
     told = 0
     while True:
-        await anyio.sleep(TELL_SECONDS)
         done, total = progress.done, progress.total
         # an answer longer than a page is searched for again: the count then begins anew
         if done > told:
             told = done
             await context.session.report_progress(done, max(done, total), f"{done:,} of {total:,} files looked into")
+        await anyio.sleep(TELL_SECONDS)

@@ -220,6 +220,8 @@ def _hash_of(gram: bytes) -> int:
     return int(next(hash_grams([gram], [len(gram)]))[0].flat[0])
 
 
-def positions(grams: Iterable[bytes], bits: int) -> list[int]:
-    """Return the bit of each gram in a column of 2**bits."""
-    return [_hash_of(gram) >> (32 - bits) for gram in grams]
+def positions(grams: Iterable[bytes], bits: int) -> Iterator[int]:
+    """Yield the bit of each gram in a column of 2**bits."""
+    shift = 32 - bits
+    # few groups of columns are asked for all grams of a query
+    return (_hash_of(gram) >> shift for gram in grams)

@@ -111,13 +111,14 @@ def scope_of(look: Look, request: SearchRequest) -> Scope:
         asked &= speaks
         new = tuple(file for file in new if languages.detect(key_path(file.key)) == language)
     state = catalogue.column("state")[here]
-    indexed = asked & look.current & (state == FileState.INDEXED)
-    left_out = asked & look.current & (state == FileState.SKIPPED)
+    known = asked & look.current
+    indexed = known & (state == FileState.INDEXED)
+    left_out = known & (state == FileState.SKIPPED)
     skipped: dict[str, int] = {}
     for at in np.flatnonzero(left_out).tolist():
         reason = catalogue.reason(look.low + at)
         skipped[reason] = skipped.get(reason, 0) + 1
-    return Scope(look, indexed, asked & ~indexed & ~left_out, new, skipped)
+    return Scope(look, indexed, asked ^ indexed ^ left_out, new, skipped)
 
 
 def _is_scope(new: NewFile, look: Look) -> bool:
