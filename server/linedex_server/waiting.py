@@ -32,7 +32,7 @@ async def waited_for(
     """
     progress = Progress()
     async with anyio.create_task_group() as group:
-        # most calls are over before there is anything to tell, and a task takes as long as a short one
+        # most calls are over before there is anything to tell, and a task costs a fifth of the way into a thread
         telling = asyncio.get_running_loop().call_later(TELL_SECONDS, group.start_soon, _tell, context, progress)
         try:
             answer = await anyio.to_thread.run_sync(work, progress, limiter=limiter, abandon_on_cancel=True)

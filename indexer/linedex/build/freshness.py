@@ -175,7 +175,7 @@ class Freshness:
         )
 
     def _is_most(self, scope: RelPath) -> bool:
-        """Say whether a scope holds half of the known files or more."""
+        """Say whether a scope holds more than half of the known files."""
         catalogue = self._catalogue()
         low, high = catalogue.below(scope)
         return not scope or 2 * (high - low) > len(catalogue)

@@ -30,6 +30,9 @@ class InlinePool(Generic[Item, Result]):
     ) -> None:
         pass
 
+    def close(self) -> None:
+        """Do nothing: there is nothing to end."""
+
     def start(self) -> None:
         """Do nothing: there is nothing to start."""
 

@@ -133,6 +133,8 @@ class TextPhase:
         large = self._read_files(self._jobs(pending.tolist()))
         if large and not self._site.stop.is_set():
             self._read_large(large)
+        # whoever decodes has processes of its own
+        self._workers.close()
         if self._compressed and not self._site.stop.is_set():
             self._read_compressed()
         self._commit(last=not self._site.stop.is_set())

@@ -122,10 +122,10 @@ class _GroupRows:
             branches += [self.evaluate(part) for part in query.parts]
             return reduce(np.bitwise_or, branches)
         passing = np.full(self._width, _BYTE)
-        row, some = self._row if self.stretch else self._row_at, np.count_nonzero
+        row = self._row if self.stretch else self._row_at
         for at in positions(query.grams, self._bits):
             passing = passing & row(at)
-            if not some(passing):
+            if not np.count_nonzero(passing):
                 return passing
         for part in query.parts:
             passing = passing & self.evaluate(part)

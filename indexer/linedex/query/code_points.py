@@ -19,7 +19,7 @@ from linedex.content.folding import fold
 from linedex.query.syntax import LAST_CODE_POINT
 
 SURROGATES = range(0xD800, 0xE000)
-_LAST_ASCII = 0x7F
+LAST_ASCII = 0x7F
 _CASED = 0x20000
 """No script at or past this code point has case."""
 
@@ -57,7 +57,7 @@ def matched_ranges(one_point: str) -> tuple[tuple[int, int], ...]:
 @lru_cache(maxsize=1024)
 def ascii_ranges(one_point: str) -> tuple[tuple[int, int], ...]:
     """Return the ASCII characters that an RE2 pattern for one code point matches, as `matched_ranges` does all."""
-    return _ranges_within(one_point, _LAST_ASCII)
+    return _ranges_within(one_point, LAST_ASCII)
 
 
 def _ranges_within(one_point: str, last: int) -> tuple[tuple[int, int], ...]:

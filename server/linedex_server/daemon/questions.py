@@ -88,8 +88,8 @@ def held_at(path: Path, house: House, settings: Settings, limits: Limits) -> Hel
     return None if root is None or lease is None else Held(lease, below(root, path))
 
 
-async def release(house: House, held: Callable[[], None], in_thread: InThread) -> None:
+async def release(house: House, give_back: Callable[[], None], in_thread: InThread) -> None:
     """Give leases back, even of a session that is cancelled; a daemon that ends closes all indexes itself."""
     if not house.ending.is_set():
         with anyio.CancelScope(shield=True):
-            await in_thread(held)
+            await in_thread(give_back)

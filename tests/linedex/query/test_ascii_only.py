@@ -65,7 +65,7 @@ def test_the_characters_of_no_word_are_those_that_ascii_has() -> None:
     for point in range(128):
         text = bytes([point])
         wide, narrow = (
-            Re2Engine(f"{one}", extent_of(parse("a")), 5.0, multiline=True) for one in (RE2_NOT_WORD, ascii_not_word())
+            Re2Engine(one, extent_of(parse("a")), 5.0, multiline=True) for one in (RE2_NOT_WORD, ascii_not_word())
         )
         assert spans(narrow, text) == spans(wide, text)
 
