@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,7 +49,7 @@ SUBJECTS = {SymbolAnswer: Subject.SYMBOLS, PathAnswer: Subject.FILES, Outline: S
 @given(
     st.builds(
         Lookup,
-        TEXTS.map("/".__add__),
+        PATHS.map(lambda path: "/" + os.fsdecode(path)),
         st.sampled_from(Subject),
         TEXTS,
         st.sampled_from(["", *map(str, SymbolKind)]),
@@ -78,6 +80,7 @@ def test_an_answer_comes_back(scope: RelPath, answer: LookupAnswer) -> None:
         {"path": "relative"},
         {"path": 3},
         {"path": "/a\0b"},
+        {"path": "/\ud800"},
         {"subject": "everything"},
         {"name": None},
         {"kind": "klass"},
