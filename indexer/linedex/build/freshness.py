@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 
 from linedex.build.sync import Difference, look, walked
 from linedex.build.tracked import TrackedTree
@@ -168,11 +169,7 @@ class Freshness:
             found = tree.present.look(scope)
         if found is None:
             return None
-        return Look(
-            *(found.catalogue, found.scope, found.low, found.high, found.current, found.gone, found.new),
-            seconds=time.perf_counter() - began,
-            problems=found.problems,
-        )
+        return replace(found, seconds=time.perf_counter() - began)
 
     def _is_most(self, scope: RelPath) -> bool:
         """Say whether a scope holds more than half of the known files."""

@@ -169,8 +169,7 @@ class Keeper:
 
     def learn(self, look: Look) -> None:
         """Let the background index what a look showed to be new, changed or gone."""
-        named = look.catalogue.column("ignored")[look.low : look.high]
-        if look.new or not bool((look.current | named).all()):
+        if look.teaches:
             self._ask_for_build()
 
     def learn_named(self, new: NewFile) -> None:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
-from linedex.build.present import FolderFacts, Present, access_of
+from linedex.build.present import Present, access_of
 from linedex.build.sync import not_a_folder_any_more
 from linedex.errors import NotFound
 from linedex.files.ignore import REPOSITORY, IgnoreRules, WalkSettings
@@ -235,12 +235,11 @@ class TrackedTree:
                 self._doubted.add(folder.path)
                 continue
             if folder.problem is not None or folder.status is None:
-                present.problems[key] = f"{display(folder.path) or '.'}: {folder.problem}"
+                present.meet_problem(key, f"{display(folder.path) or '.'}: {folder.problem}")
                 continue
             former_folders.discard(key)
-            if key not in present.folders:
+            if present.meet_folder(key, folder.status):
                 self._tell((key,))
-            present.folders[key] = FolderFacts(folder.status)
             for sub in folder.folders:
                 watcher.watch(RelPath(folder.path + b"/" + sub.name if folder.path else sub.name))
             files = [(prefix + name, status) for name, status, _, _ in folder.files]

@@ -32,6 +32,7 @@ MIN_BITS = 8
 MAX_BITS = 18
 
 # Without the second multiplication a query met 149 false candidates where the mixed hash leaves 4 to 9.
+HASH_BITS = 32
 _FIRST = np.uint32(0x9E3779B1)
 _SECOND = np.uint32(0x85EBCA6B)
 _THIRD = np.uint32(0xC2B2AE35)
@@ -145,7 +146,7 @@ def _scattered(hashes: Sequence[Hashes], bits: int) -> npt.NDArray[np.bool_]:
 
 def scatter(hashes: Hashes, present: npt.NDArray[np.bool_]) -> None:
     """Set the bits of grams in `present`, whose length is a power of two."""
-    shift = np.uint32(33 - len(present).bit_length())
+    shift = np.uint32(HASH_BITS + 1 - len(present).bit_length())
     # intp indices scatter at 700 MB/s, uint32 ones at 330
     present[(hashes >> shift).astype(np.intp).ravel()] = True
 
@@ -214,14 +215,14 @@ def row_load(rows: Bits, count: int) -> float:
 
 
 @lru_cache(maxsize=4096)
-def _hash_of(gram: bytes) -> int:
+def hash_of(gram: bytes) -> int:
+    """Return the hash of one gram, of `HASH_BITS` bits."""
     if len(gram) == DOTTED_GRAM:
         return dotted_hash(gram)
     return int(next(hash_grams([gram], [len(gram)]))[0].flat[0])
 
 
 def positions(grams: Iterable[bytes], bits: int) -> Iterator[int]:
-    """Yield the bit of each gram in a column of 2**bits."""
-    shift = 32 - bits
-    # few groups of columns are asked for all grams of a query
-    return (_hash_of(gram) >> shift for gram in grams)
+    """Yield the bit of each gram in a column of 2**bits: the highest of its hash."""
+    shift = HASH_BITS - bits
+    return (hash_of(gram) >> shift for gram in grams)

@@ -76,10 +76,9 @@ def selection_of(
 
 def _by_change(look: Look, scope: Scope) -> list[tuple[int, RelPath]]:
     """Return time of change, in microseconds, and path of the files of a scope, the last changed first."""
-    asked = np.flatnonzero(scope.indexed | scope.scanned)
-    times = look.catalogue.facts["mtime_ns"][look.low + asked]
-    known = asked[np.argsort(-times, kind="stable")[:_ASKED]].tolist()
-    found = [(int(look.catalogue.facts["mtime_ns"][look.low + at]), look.catalogue.path(look.low + at)) for at in known]
+    times = look.catalogue.facts["mtime_ns"][scope.known]
+    known = scope.known[np.argsort(-times, kind="stable")[:_ASKED]].tolist()
+    found = [(int(look.catalogue.facts["mtime_ns"][at]), look.catalogue.path(at)) for at in known]
     found += [(new.stat.mtime_ns, key_path(new.key)) for new in scope.new]
     return [(changed // 1000, path) for changed, path in sorted(found, reverse=True)[:_ASKED]]
 

@@ -104,7 +104,7 @@ def log_timeline(
     scope = scope_of(look, asked)
     selection = selection_of(root, look, scope, asked, limits, db=db) or Selection()
     counts = _Counts(skipped=dict(scope.skipped), notes=list(look.problems))
-    entries = scope.entries(np.ones(len(scope.indexed), np.bool_))
+    entries = scope.entries(scope.known)
     if request.pattern:
         verifier = Verifier(root, look.catalogue, db, asked, limits, deadline, waiting, selection, timed=True)
         _count_matches(verifier, entries, counts, deadline)

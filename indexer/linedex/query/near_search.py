@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-import numpy as np
-
 from linedex.answers import FileHits, Hit, OutputMode, SearchAnswer, SearchRequest
 from linedex.content.lines import LF, count_byte
 from linedex.files.roots import Root
@@ -57,7 +55,7 @@ def near_search(
     pieces = Pieces(root, look.catalogue, None, request, limits, deadline, progress or Progress(), selection)
     files: list[FileHits] = []
     room = request.max_hits
-    for entry in scope.entries(np.ones(len(scope.indexed), np.bool_)):
+    for entry in scope.entries(scope.known):
         if room <= 0 or time.monotonic() > deadline:
             break
         found: list[Hit] = []

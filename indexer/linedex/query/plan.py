@@ -89,9 +89,7 @@ def plan(pattern: str | Node, *, gram: int) -> GramQuery:
         BadPattern: `pattern` is text and no regular expression.
     """
     tree = parse(pattern, fold=True) if isinstance(pattern, str) else pattern
-    planner = _Planner(gram)
-    info = planner.loosened(reduce_tree(tree, planner.combine))
-    return bounded(info.match, MOST_GRAMS)
+    return bounded(_Planner(gram).required(tree), MOST_GRAMS)
 
 
 def plan_request(request: SearchRequest, gram: int, *, whole_files: bool = False) -> GramQuery:
@@ -133,6 +131,11 @@ class _Planner:
 
     def __init__(self, gram: int) -> None:
         self._gram = gram
+
+    def required(self, tree: Node) -> GramQuery:
+        """Return the query that whatever `tree` matches satisfies."""
+        info = reduce_tree(tree, self.combine)
+        return info.match if info.exact is None else both([info.match, self._grams(info.exact)])
 
     def combine(self, node: Node, below: list[_Info]) -> _Info:
         """Return what is known of `node` from what is known of its children."""

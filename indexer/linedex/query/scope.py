@@ -1,10 +1,14 @@
-"""Which of the files that a look found are asked: filters on names, languages, hidden and ignored files."""
+"""Which of the files that a look found are asked: filters on names, languages, hidden and ignored files.
+
+What was found for one look is kept with it: of the next question about the same files at the same moment, and of each
+further page of an answer, nothing but the candidates is gone through.
+"""
 
 from __future__ import annotations
 
 import heapq
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,10 +19,12 @@ from linedex.content import languages
 from linedex.model import FileState
 from linedex.query.globs import path_test
 from linedex.query.pieces import Entry
-from linedex.store.catalogue import Catalogue, is_hidden, key_path
+from linedex.store.catalogue import Catalogue, Indices, is_hidden, key_path
 from linedex.store.look import Look, NewFile
 
 _CHUNK = 1_024
+_KEPT = 8
+"""Scopes that are kept with a look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,53 +32,68 @@ class Scope:
     """The files a request asks, by how they are answered.
 
     Attributes:
-        look: where they come from.
-        indexed: for each known file of the look, whether the index may answer for it.
-        scanned: for each, whether it must be read because the index does not know its present bytes.
+        catalogue: the known files.
+        low: place of the first of them that was looked at.
+        indexed: for each that was looked at, whether the index may answer for it.
+        read: places of those that must be read because the index does not know their present bytes, ascending.
+        known: places of both, ascending.
         new: files the index does not have.
         skipped: files that hold no text or cannot be read, by reason.
     """
 
-    look: Look
+    catalogue: Catalogue
+    low: int
     indexed: npt.NDArray[np.bool_]
-    scanned: npt.NDArray[np.bool_]
+    read: Indices
+    known: Indices
     new: tuple[NewFile, ...]
     skipped: dict[str, int]
 
     @property
-    def catalogue(self) -> Catalogue:
-        """The catalogue the look was made against."""
-        return self.look.catalogue
+    def by_index(self) -> int:
+        """How many files the index may answer for."""
+        return len(self.known) - len(self.read)
 
-    def count(self, passing: npt.NDArray[np.bool_]) -> int:
-        """Return how many files `entries` yields from the first one on."""
-        return int(np.count_nonzero((self.indexed & passing) | self.scanned)) + len(self.new)
+    @property
+    def by_reading(self) -> int:
+        """How many files must be read."""
+        return len(self.read) + len(self.new)
 
-    def entries(self, passing: npt.NDArray[np.bool_], start: bytes = b"") -> Iterator[Entry]:
-        """Yield the files to verify in path order: those that pass, and all that must be read.
+    def verified(self, passing: Indices) -> Indices:
+        """Return the places of the known files to verify, ascending: those that pass, and all that must be read.
 
         Args:
-            passing: for each known file of the look, whether the index lets it pass.
+            passing: places of files that the index lets pass, in no order, some perhaps twice or not asked.
+        """
+        within = passing[(passing >= self.low) & (passing < self.low + len(self.indexed))]
+        asked = within[self.indexed[within - self.low]]
+        both: Indices = np.unique(np.concatenate((asked, self.read)))
+        return both
+
+    def entries(self, places: Indices, start: bytes = b"") -> Iterator[Entry]:
+        """Yield files to verify in path order: the known ones at these places, and the new ones.
+
+        Args:
+            places: ascending.
             start: key of the first file that is wanted.
         """
-        known = self._known_entries(passing, start)
+        known = self._known_entries(places, start)
         if not self.new:
             return known
         new = (Entry(file.key) for file in self.new if file.key >= start)
         return heapq.merge(known, new, key=lambda entry: entry.key)
 
-    def _known_entries(self, passing: npt.NDArray[np.bool_], start: bytes) -> Iterator[Entry]:
-        low, keys = self.look.low, self.catalogue.keys
-        wanted = (self.indexed & passing) | self.scanned
-        wanted[: max(0, bisect_left(keys, start, low, self.look.high) - low)] = False
-        places = np.flatnonzero(wanted)
+    def _known_entries(self, places: Indices, start: bytes) -> Iterator[Entry]:
+        keys = self.catalogue.keys
+        first = int(np.searchsorted(places, bisect_left(keys, start))) if start else 0
         # a page needs few of many candidates, so they are made a few at a time
-        for at in range(0, len(places), _CHUNK):
+        for at in range(first, len(places), _CHUNK):
             chunk = places[at : at + _CHUNK]
-            rows = self.catalogue.facts[low + chunk]
+            rows = self.catalogue.facts[chunk]
             stats = zip(*(rows[name].tolist() for name in ("inode", "size", "mtime_ns", "ctime_ns")), strict=True)
-            for place, known, stat in zip(chunk.tolist(), self.indexed[chunk].tolist(), stats, strict=True):
-                yield Entry(keys[low + place], low + place, stat if known else None)
+            indexed = self.indexed[chunk - self.low].tolist()
+            for place, known, stat in zip(chunk.tolist(), indexed, stats, strict=True):
+                yield Entry(keys[place], place, stat if known else None)
 
 
 def scope_of(look: Look, request: SearchRequest) -> Scope:
@@ -81,6 +102,23 @@ def scope_of(look: Look, request: SearchRequest) -> Scope:
     Raises:
         BadArgument: a glob is too long or cannot be read, or the language is not known.
     """
+    asked: Hashable = (
+        request.include_hidden,
+        request.include_ignored,
+        request.include,
+        request.exclude,
+        request.language,
+    )
+    scope: Scope | None = look.derived.get(asked)
+    if scope is None:
+        scope = _scope_of(look, request)
+        if len(look.derived) > _KEPT:
+            look.derived.clear()
+        look.derived[asked] = scope
+    return scope
+
+
+def _scope_of(look: Look, request: SearchRequest) -> Scope:
     catalogue = look.catalogue
     here = slice(look.low, look.high)
     named = bool(look.scope) and (catalogue.index(look.scope) >= 0 or any(_is_scope(new, look) for new in look.new))
@@ -118,7 +156,8 @@ def scope_of(look: Look, request: SearchRequest) -> Scope:
     for at in np.flatnonzero(left_out).tolist():
         reason = catalogue.reason(look.low + at)
         skipped[reason] = skipped.get(reason, 0) + 1
-    return Scope(look, indexed, asked ^ indexed ^ left_out, new, skipped)
+    read, known_places = np.flatnonzero(asked ^ indexed ^ left_out), np.flatnonzero(asked ^ left_out)
+    return Scope(catalogue, look.low, indexed, look.low + read, look.low + known_places, new, skipped)
 
 
 def _is_scope(new: NewFile, look: Look) -> bool:

@@ -11,11 +11,10 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import apsw
 import numpy as np
-import numpy.typing as npt
 
 from linedex.answers import (
     Coverage,
@@ -41,7 +40,7 @@ from linedex.query.progress import Progress
 from linedex.query.scope import scope_of
 from linedex.query.verify import Verifier
 from linedex.store.age import drops
-from linedex.store.catalogue import key_path
+from linedex.store.catalogue import Indices, key_path
 from linedex.store.files import indexed_ids
 from linedex.store.look import Look
 
@@ -110,7 +109,7 @@ class Search:
             root, look.catalogue, self._db, request, limits, self._deadline, progress, self._selection
         )
         self._plan = plan_files(request)
-        self._passing, self._narrowed = self._let_pass()
+        self._places, self._narrowed = self._let_pass()
         self._seconds = time.perf_counter() - began
 
     def page(self, most: int, db: apsw.Connection | None) -> SearchAnswer:
@@ -130,8 +129,8 @@ class Search:
         if self._paged:
             self._deadline = time.monotonic() + self._limits.query_seconds
         self._verifier.go_on(self._db, self._deadline)
-        self._progress.begin(self._scope.count(self._passing))
-        entries = self._told(self._scope.entries(self._passing, self._cursor.key if self._cursor is not None else b""))
+        self._progress.begin(len(self._places) + len(self._scope.new))
+        entries = self._told(self._scope.entries(self._places, self._cursor.key if self._cursor is not None else b""))
         page = _Page(most)
         match self._request.mode:
             case OutputMode.MATCHES:
@@ -154,26 +153,20 @@ class Search:
         self._verified += entry.key != self._looked_into
         self._looked_into = entry.key
 
-    def _let_pass(self) -> tuple[npt.NDArray[np.bool_], bool]:
-        """Return which known files of the look the index lets pass, and whether it narrowed anything."""
-        everything = np.ones(len(self._scope.indexed), np.bool_)
-        if self._db is None or self._plan.op is Op.ALL or not self._scope.indexed.any():
-            return everything, False
+    def _let_pass(self) -> tuple[Indices, bool]:
+        """Return the places of the known files to verify, ascending, and whether the index narrowed anything."""
+        scope, catalogue = self._scope, self._look.catalogue
+        if self._db is None or self._plan.op is Op.ALL or not scope.by_index:
+            return scope.known, False
         found = candidate_files(self._db, self._plan)
         if found is None:
-            return everything, False
-        passing = self._placed(found)
-        if drops(self._db) != self._look.catalogue.drops:
+            return scope.known, False
+        passing = catalogue.places(found)
+        if drops(self._db) != catalogue.drops:
             # since the look a signature was dropped, of a file perhaps that held the same line before and after
-            passing |= ~self._placed(indexed_ids(self._db))
-        return passing, True
-
-    def _placed(self, files: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
-        """Return which files of the look are among these ids."""
-        there = np.zeros(len(self._scope.indexed), np.bool_)
-        places = self._look.catalogue.places(files) - self._look.low
-        there[places[(places >= 0) & (places < len(there))]] = True
-        return there
+            dropped = np.setdiff1d(scope.known, catalogue.places(indexed_ids(self._db)))
+            passing = np.concatenate((passing, dropped))
+        return scope.verified(passing), True
 
     def _out_of_time(self, page: _Page, entry: Entry) -> bool:
         if time.monotonic() <= self._deadline and not self._verifier.outcome.late:
@@ -296,8 +289,7 @@ class Search:
             verdict = Coverage.PAGE
         else:
             verdict = Coverage.PARTIAL if notes else Coverage.COMPLETE
-        indexed = int(np.count_nonzero(self._scope.indexed))
-        scanned = int(np.count_nonzero(self._scope.scanned)) + len(self._scope.new)
+        indexed, scanned = self._scope.by_index, self._scope.by_reading
         report = CoverageReport(
             verdict,
             by_index=indexed if self._narrowed else 0,

@@ -5,7 +5,9 @@ Made by `build.sync`, read by queries; a file the look does not vouch for is rea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +40,7 @@ class Look:
         new: files that are there and not in the catalogue, in path order.
         seconds: how long the look took.
         problems: folders that could not be read, in words.
+        derived: what was worked out from it, by what was asked. Looks of one moment share it.
     """
 
     catalogue: Catalogue
@@ -49,11 +52,21 @@ class Look:
     new: tuple[NewFile, ...] = ()
     seconds: float = 0.0
     problems: tuple[str, ...] = ()
+    derived: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def changed(self) -> bool:
         """Whether the index has something to learn from it."""
         return bool(self.new) or not bool(self.current.all())
+
+    @property
+    def teaches(self) -> bool:
+        """Whether the index has something to learn from it that it is not to learn by the names of files."""
+        known = self.derived.get("teaches")
+        if known is None:
+            named = self.catalogue.column("ignored")[self.low : self.high]
+            known = self.derived["teaches"] = bool(self.new) or not bool((self.current | named).all())
+        return bool(known)
 
     def keys(self) -> list[bytes]:
         """Return the keys of all files that are there, ascending."""
