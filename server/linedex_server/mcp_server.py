@@ -1,9 +1,9 @@
 """linedex as an MCP server: a session's tools, resources and subscriptions behind the `mcp` package's low-level server.
 
 Promise: a call is answered with one text block, refused calls too; no call holds up another or the handshake, since
-each runs in a thread of its own limiter; a cancelled call stops waiting at once, and its thread soon after. Arguments
-reach the tools as they were sent. Nothing but frames is written to standard output, and serving ends within two seconds
-of end of input, SIGTERM or SIGINT.
+each runs in a thread; a cancelled call stops waiting at once, and its thread soon after. Arguments reach the tools as
+they were sent. Nothing but frames is written to standard output, and serving ends within two seconds of end of input,
+SIGTERM or SIGINT.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import signal
 import sys
 import threading
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TypeAlias
@@ -50,14 +51,14 @@ from mcp.types import (
 )
 from mcp.types import Tool as ListedTool
 
-from linedex.errors import LinedexError, Unreadable
-from linedex.query.progress import Progress
+from linedex.errors import LinedexError
 from linedex_server import completion, resources
+from linedex_server.calling import called
 from linedex_server.config import Settings
 from linedex_server.edit.editor import Editor
-from linedex_server.edit.errors import Conflict, NotPlaced
 from linedex_server.render.words import encodable
 from linedex_server.subscriptions import Subscriptions
+from linedex_server.threads import Threads
 from linedex_server.tools.parameters import input_schema
 from linedex_server.tools.registry import offered
 from linedex_server.tools.tool import Output, Session, Tool
@@ -89,44 +90,41 @@ write_full_text; base_hash= takes the hash of your last read. revert_edit takes 
 INSTRUCTIONS_CHARACTERS = 1_450
 """What a model is told at most; some clients cut or refuse more."""
 
-NOT_EDITED = "Not edited"
-
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """What serves one client: its session, its tools, how many calls run at once, and what it wants to hear of."""
+    """What serves one client: its session, its tools, the threads of its calls, and what it wants to hear of."""
 
     session: Session
     tools: dict[str, Tool]
-    limiter: anyio.CapacityLimiter
+    threads: Threads
     subscriptions: Subscriptions
 
 
 Context: TypeAlias = ServerRequestContext[Serving]
 
 
-def build_server(session: Session, tools: Sequence[Tool], *, calls_at_once: int = CALLS_AT_ONCE) -> Server[Serving]:
+def build_server(session: Session, tools: Sequence[Tool], threads: Threads | None = None) -> Server[Serving]:
     """Return an MCP server, for both protocol eras, that answers with these tools.
 
     Args:
         session: what the tools work with.
         tools: in the order a client lists them.
-        calls_at_once: of all clients of this server together.
+        threads: where calls of all its clients run, closed with it; None for `CALLS_AT_ONCE` of its own.
     """
 
     @asynccontextmanager
     async def lifespan(_: Server[Serving]) -> AsyncIterator[Serving]:
         subscriptions = Subscriptions(session.workspace)
-        async with anyio.create_task_group() as group:
-            group.start_soon(subscriptions.watch)
-            yield Serving(
-                session, {tool.name: tool for tool in tools}, anyio.CapacityLimiter(calls_at_once), subscriptions
-            )
-            group.cancel_scope.cancel()
+        with closing(threads or Threads(CALLS_AT_ONCE)) as running:
+            async with anyio.create_task_group() as group:
+                group.start_soon(subscriptions.watch)
+                yield Serving(session, {tool.name: tool for tool in tools}, running, subscriptions)
+                group.cancel_scope.cancel()
 
-    return Server(
+    server: Server[Serving] = Server(
         "linedex",
         version=version("linedex"),
         instructions=instructions(session.workspace, writing=any(tool.writes for tool in tools)),
@@ -141,6 +139,9 @@ def build_server(session: Session, tools: Sequence[Tool], *, calls_at_once: int 
         on_subscriptions_listen=_listen,
         on_completion=_complete,
     )
+    # spans of OpenTelemetry, which nobody collects here, take 30 us a call
+    server.middleware.clear()
+    return server
 
 
 def instructions(workspace: Workspace, *, writing: bool = True) -> str:
@@ -218,45 +219,11 @@ async def _call_tool(context: Context, params: CallToolRequestParams) -> CallToo
     tool = serving.tools.get(params.name)
     if tool is None:
         raise MCPError(INVALID_PARAMS, f"there is no tool {params.name!r}; tools: {', '.join(serving.tools)}")
-    arguments = params.arguments or {}
-
-    def run(progress: Progress) -> CallToolResult:
-        try:
-            reply = tool.call(replace(serving.session, progress=progress), arguments)
-        except LinedexError as error:
-            return _result(failure(tool.name, error), failed=True)
-        except OSError as error:
-            # no descriptors left to load a module with, say
-            return _result(failure(tool.name, refused_by_system(error)), failed=True)
-        return _result(reply.text, fields=reply.fields)
-
-    return await waited_for(context, serving.limiter, run)
-
-
-def failure(tool: str, error: LinedexError) -> str:
-    """Return what a model reads of a refused call: what failed and why, then what to do."""
-    reason = str(error)
-    if "\n" not in reason:  # behind a diff a full stop would be read as a part of it
-        reason = reason.rstrip(".") + "."
-    if not reason.startswith(NOT_EDITED):
-        # a refused edit has the same words whichever tool was asked
-        edit = isinstance(error, (Conflict, NotPlaced))
-        reason = f"{NOT_EDITED if edit else f'{tool} failed'}: {reason}"
-    return f"{reason}\n{error.hint}".rstrip()
-
-
-def refused_by_system(error: OSError) -> LinedexError:
-    """Return what a model is told where the system refused what every call needs."""
-    return Unreadable(
-        f"the system refuses: {error.strerror or error}",
-        "Try again in a moment; index_status and the daemon's log say more if it stays so.",
-    )
-
-
-def _result(text: str, *, fields: dict[str, object] | None = None, failed: bool = False) -> CallToolResult:
-    # a lone surrogate cannot be written as UTF-8 and would end the connection
+    work = partial(called, tool, serving.session, params.arguments or {})
+    # reports go nowhere unless the client sent a token; in-process clients send none and hear them all the same
+    ended = await waited_for(context.session.report_progress, serving.threads, work)
     return CallToolResult(
-        content=[TextContent(type="text", text=encodable(text))], structured_content=fields, is_error=failed
+        content=[TextContent(type="text", text=ended.text)], structured_content=ended.fields, is_error=ended.failed
     )
 
 
@@ -273,9 +240,7 @@ async def _list_templates(context: Context, params: PaginatedRequestParams | Non
 async def _read_resource(context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
     serving = context.lifespan_context
     try:
-        read = await anyio.to_thread.run_sync(
-            resources.read, serving.session, params.uri, limiter=serving.limiter, abandon_on_cancel=True
-        )
+        read = await serving.threads.run(lambda: resources.read(serving.session, params.uri))
     except LinedexError as error:
         raise resources.refusal(params.uri, error) from None
     return ReadResourceResult(contents=[read])
@@ -297,13 +262,7 @@ async def _complete(context: Context, params: CompleteRequestParams) -> Complete
     serving = context.lifespan_context
     if not isinstance(params.ref, ResourceTemplateReference) or params.argument.name != resources.VARIABLE:
         return CompleteResult(completion=Completion(values=[], has_more=False))
-    found = await anyio.to_thread.run_sync(
-        completion.paths,
-        serving.session.workspace,
-        params.argument.value,
-        limiter=serving.limiter,
-        abandon_on_cancel=True,
-    )
+    found = await serving.threads.run(lambda: completion.paths(serving.session.workspace, params.argument.value))
     values = [encodable(value) for value in found.values]
     return CompleteResult(completion=Completion(values=values, has_more=found.more))
 

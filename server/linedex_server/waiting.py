@@ -8,48 +8,54 @@ thread at its next file.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any, TypeVar
-
-import anyio
-import anyio.to_thread
-from mcp.server.context import ServerRequestContext
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TypeAlias, TypeVar
 
 from linedex.query.progress import Progress
+from linedex_server.threads import Threads
 
 TELL_SECONDS = 0.3
 """Between two looks at how far a call is."""
 
+Report: TypeAlias = Callable[[float, float, str], Awaitable[None]]
+"""Tells the client how much of how much is done, and that in words."""
+
 _Answer = TypeVar("_Answer")
 
 
-async def waited_for(
-    context: ServerRequestContext[Any], limiter: anyio.CapacityLimiter, work: Callable[[Progress], _Answer]
-) -> _Answer:
-    """Return what `work` returns, run in a thread of `limiter` while the client of `context` waits.
+async def waited_for(report: Report | None, threads: Threads, work: Callable[[Progress], _Answer]) -> _Answer:
+    """Return what `work` returns, run in one of `threads` while a client waits.
 
-    `work` must hand its progress on to whatever takes long, and raise nothing that the client should read.
+    Args:
+        report: tells the client of progress, None if it does not ask.
+        threads: where calls run.
+        work: hands its progress on to whatever takes long, and raises nothing that the client should read.
     """
     progress = Progress()
-    async with anyio.create_task_group() as group:
-        # most calls are over before there is anything to tell, and a task costs a fifth of the way into a thread
-        telling = asyncio.get_running_loop().call_later(TELL_SECONDS, group.start_soon, _tell, context, progress)
-        try:
-            answer = await anyio.to_thread.run_sync(work, progress, limiter=limiter, abandon_on_cancel=True)
-        finally:
-            telling.cancel()
-            progress.cancel()
-            group.cancel_scope.cancel()
-    return answer
+    tellers: list[asyncio.Task[None]] = []
+
+    def tell(report: Report) -> None:
+        tellers.append(asyncio.create_task(_tell(report, progress)))
+
+    # most calls are over before there is anything to tell
+    beginning = None if report is None else asyncio.get_running_loop().call_later(TELL_SECONDS, tell, report)
+    try:
+        return await threads.run(partial(work, progress))
+    finally:
+        if beginning is not None:
+            beginning.cancel()
+        progress.cancel()
+        for teller in tellers:
+            teller.cancel()
 
 
-async def _tell(context: ServerRequestContext[Any], progress: Progress) -> None:
-    # reports go nowhere unless the client sent a token; in-process clients send none and hear them all the same
+async def _tell(report: Report, progress: Progress) -> None:
     told = 0
     while True:
         done, total = progress.done, progress.total
         # an answer longer than a page is searched for again: the count then begins anew
         if done > told:
             told = done
-            await context.session.report_progress(done, max(done, total), f"{done:,} of {total:,} files looked into")
-        await anyio.sleep(TELL_SECONDS)
+            await report(done, max(done, total), f"{done:,} of {total:,} files looked into")
+        await asyncio.sleep(TELL_SECONDS)

@@ -10,7 +10,7 @@ import pytest
 
 from linedex.errors import BadArgument, LinedexError
 from linedex_server.config import Settings
-from linedex_server.mcp_server import failure
+from linedex_server.calling import failure
 from linedex_server.tools.registry import ALL
 from linedex_server.tools.tool import Session
 from linedex_server.workspace import Workspace

@@ -17,6 +17,7 @@ from linedex_server.daemon.house import House
 from linedex_server.http import Address, access_for, announcement, bound, http_app, serve_http
 from linedex_server.http_guard import Access
 from linedex_server.mcp_server import build_server
+from linedex_server.threads import Threads
 from linedex_server.tools.registry import offered
 from linedex_server.tools.tool import Output, Session
 from linedex_server.workspace import Workspace
@@ -62,7 +63,7 @@ class HttpDoor:
             return [index.status() for index in own.indexes]
 
         app = http_app(
-            build_server(session, tools, calls_at_once=CALLS_AT_ONCE),
+            build_server(session, tools, Threads(CALLS_AT_ONCE)),
             self.access,
             statuses=statuses,
             meter=house.meter,

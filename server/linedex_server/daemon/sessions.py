@@ -8,6 +8,8 @@ they are done by then.
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -27,10 +29,12 @@ from mcp.types import (
 
 from linedex.errors import LinedexError
 from linedex_server.config import Settings, differing
+from linedex_server.daemon.direct import DirectCalls
 from linedex_server.daemon.house import Guest, House
 from linedex_server.daemon.lines import Lines, is_crowded
-from linedex_server.mcp_server import build_server, unrestricted_warning
+from linedex_server.mcp_server import CALLS_AT_ONCE, build_server, unrestricted_warning
 from linedex_server.rendezvous.hello import Hello, Welcome
+from linedex_server.threads import Threads
 from linedex_server.tools.registry import offered
 from linedex_server.tools.tool import Output, Session
 from linedex_server.workspace import Workspace
@@ -39,6 +43,7 @@ DRAIN_SECONDS = 1.0
 """What calls in flight may take when the daemon ends."""
 MOST_UNANSWERED = 1_000
 """Requests of one client that may wait for their answers; more are refused."""
+CALL = "tools/call"
 _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 _LOOK_SECONDS = 0.02
 
@@ -79,11 +84,12 @@ async def serve_client(house: House, connection: ByteStream, lines: Lines, hello
     try:
         with house.hosting(Guest(hello.pid, workspace.roots)):
             if await send(connection, welcome.line()):
-                server = build_server(Session(workspace, Output(settings.output)), tools)
+                session, threads = Session(workspace, Output(settings.output)), Threads(CALLS_AT_ONCE)
+                server = build_server(session, tools, threads)
                 async with anyio.create_task_group() as group:
                     # opening and listing a large root must not hold up the handshake
                     group.start_soon(_start, workspace, own_thread)
-                    talk = _Talk(connection, lines)
+                    talk = _Talk(connection, lines, partial(DirectCalls, session, tools, threads, group))
                     group.start_soon(talk.receive)
                     group.start_soon(talk.send)
                     group.start_soon(talk.end_with, house, group.cancel_scope)
@@ -108,7 +114,19 @@ class _Talk:
         from_server: what the loop writes to.
     """
 
-    def __init__(self, connection: ByteStream, lines: Lines) -> None:
+    def __init__(
+        self,
+        connection: ByteStream,
+        lines: Lines,
+        direct: Callable[[Callable[[bytes], Awaitable[None]]], DirectCalls],
+    ) -> None:
+        """Say and hear nothing yet.
+
+        Args:
+            connection: where the client is told.
+            lines: what it says.
+            direct: makes what answers calls that the loop need not see, given what tells the client a line.
+        """
         self._connection = connection
         self._lines = lines
         self._received: MemoryObjectSendStream[SessionMessage | Exception]
@@ -118,13 +136,20 @@ class _Talk:
         self._sent: MemoryObjectReceiveStream[SessionMessage]
         self.from_server, self._sent = anyio.create_memory_object_stream(0)
         self._unanswered: dict[str | int, str] = {}
+        self._handshake: str | int | None = None
         self._sending = anyio.Lock()
         self._receiving = anyio.CancelScope()
+        self._direct = direct(self.tell)
 
     async def receive(self) -> None:
         """Hand every message of the client to the loop, until one is too long or holds too much."""
         with self._receiving:
             while (line := await self._lines.next()) is not None and not is_crowded(line):
+                call = self._direct.plain(line)
+                if call is not None and len(self._unanswered) < MOST_UNANSWERED:
+                    self._unanswered[call.number] = CALL
+                    self._direct.begin(call, partial(self._unanswered.pop, call.number, None))
+                    continue
                 try:
                     item: SessionMessage | Exception = SessionMessage(
                         jsonrpc_message_adapter.validate_json(line, by_name=False)
@@ -146,32 +171,39 @@ class _Talk:
             if len(self._unanswered) >= MOST_UNANSWERED:
                 data = ErrorData(code=INVALID_REQUEST, message=f"{MOST_UNANSWERED:,} requests wait for their answers")
                 refusal = JSONRPCError(jsonrpc="2.0", id=message.id, error=data)
-                await self._tell(SessionMessage(refusal))
+                await self.tell(_line(SessionMessage(refusal)))
                 return False
             self._unanswered[message.id] = message.method
+            if message.method == "initialize":
+                self._handshake = message.id
         elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
             cancelled = (message.params or {}).get("requestId")
             if isinstance(cancelled, (str, int)):
                 self._unanswered.pop(cancelled, None)
+                self._direct.cancel(cancelled)
         return True
 
     async def send(self) -> None:
         """Hand every message of the loop to the client; one who is gone does not stop the loop."""
         async for item in self._sent:
-            await self._tell(item)
-            if isinstance(item.message, (JSONRPCResponse, JSONRPCError)) and item.message.id is not None:
-                self._unanswered.pop(item.message.id, None)
+            await self.tell(_line(item))
+            message = item.message
+            if isinstance(message, (JSONRPCResponse, JSONRPCError)) and message.id is not None:
+                self._unanswered.pop(message.id, None)
+                if isinstance(message, JSONRPCResponse) and message.id == self._handshake:
+                    self._direct.open()
 
-    async def _tell(self, item: SessionMessage) -> None:
+    async def tell(self, line: bytes) -> None:
+        """Send the client a line; one who is gone does not stop anything."""
         async with self._sending:
-            await send(self._connection, _line(item))
+            await send(self._connection, line)
 
     async def end_with(self, house: House, scope: anyio.CancelScope) -> None:
         """When the daemon ends, take nothing more in, give calls in flight a moment, and end the session."""
         await house.ending.wait()
         self._receiving.cancel()
         with anyio.move_on_after(DRAIN_SECONDS):
-            while "tools/call" in self._unanswered.values():
+            while CALL in self._unanswered.values():
                 await anyio.sleep(_LOOK_SECONDS)
         scope.cancel()
 
