@@ -19,7 +19,7 @@ class Limits:
     """A block ends at the first line end at or after this many bytes."""
     block_slack: int = 16 << 10
     """How far past `block_bytes` a line end is looked for before a line is split over blocks."""
-    group_bytes: int = 8 << 20
+    group_bytes: int = 16 << 20
     """A group of signature columns is written when its rows reach this size."""
     group_columns: int = 8192
     """... or when it has this many columns."""

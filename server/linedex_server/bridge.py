@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -107,13 +108,17 @@ class Bridge:
             if len(line) > LINE_BYTES:
                 self._refuse(None, _INVALID_REQUEST, f"a message may have {LINE_BYTES >> 20} MiB")
                 continue
+            whole = line if line.endswith(b"\n") else line + b"\n"
             with self._sending:
-                self._remember(line)
+                with self._state:
+                    # the daemon wakes while the line is looked into here, and no answer is taken in before it was
+                    sent = 0 if self._parted else self._sent_at_once(whole)
+                    self._remember(line)
                 if self._parted:
                     self._needed.notify()
                     continue  # the other thread reaches a daemon and sends what is remembered
                 try:
-                    self._link.connection.sendall(line if line.endswith(b"\n") else line + b"\n")
+                    self._link.connection.sendall(whole[sent:])
                 except OSError:
                     continue  # the other thread sees the end of this daemon, and does the same
         with self._sending:
@@ -121,26 +126,32 @@ class Bridge:
             self._needed.notify()
             self._link.end_sending()
 
+    def _sent_at_once(self, line: bytes) -> int:
+        """Return how many bytes of a line the daemon takes without being waited for."""
+        try:
+            return self._link.connection.send(line, socket.MSG_DONTWAIT)
+        except OSError:
+            return 0  # it reads too slowly, or has ended, which sending the rest will tell
+
     def _remember(self, line: bytes) -> None:
         message = _message(line)
         method, number = message.get("method"), message.get("id")
         params = _part(message, "params")
-        with self._state:
-            if method == "notifications/initialized":
-                self._initialized = line
-            elif method == "notifications/cancelled":
-                cancelled = params.get("requestId")
-                if isinstance(cancelled, (str, int)):
-                    self._calls.pop(cancelled, None)
-            elif isinstance(method, str) and isinstance(number, (str, int)):
-                self._calls[number] = _Call(line, method, str(params.get("name", "")))
-                self._waiting.set()
-                if method == "initialize":
-                    self._handshake = line
-                elif method == "resources/subscribe":
-                    self._subscriptions[str(params.get("uri"))] = line
-                elif method == "resources/unsubscribe":
-                    self._subscriptions.pop(str(params.get("uri")), None)
+        if method == "notifications/initialized":
+            self._initialized = line
+        elif method == "notifications/cancelled":
+            cancelled = params.get("requestId")
+            if isinstance(cancelled, (str, int)):
+                self._calls.pop(cancelled, None)
+        elif isinstance(method, str) and isinstance(number, (str, int)):
+            self._calls[number] = _Call(line, method, str(params.get("name", "")))
+            self._waiting.set()
+            if method == "initialize":
+                self._handshake = line
+            elif method == "resources/subscribe":
+                self._subscriptions[str(params.get("uri"))] = line
+            elif method == "resources/unsubscribe":
+                self._subscriptions.pop(str(params.get("uri")), None)
 
     # from the daemon to the client
 

@@ -16,17 +16,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 _Answer = TypeVar("_Answer")
 
 
 @dataclass(slots=True)
-class _Job:
+class Job(Generic[_Answer]):
     """What is to be done, whom it is for, and how far it is; the last two change under the lock of the threads."""
 
-    work: Callable[[], Any]
-    future: asyncio.Future[Any]
+    work: Callable[[], _Answer]
+    future: asyncio.Future[_Answer]
     begun: bool = False
     abandoned: bool = False
 
@@ -36,23 +36,30 @@ class Threads:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._waiting: SimpleQueue[_Job | None] = SimpleQueue()
+        self._waiting: SimpleQueue[Job[Any] | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._running = 0
         self._wanted = 0
 
     async def run(self, work: Callable[[], _Answer]) -> _Answer:
         """Return what `work` returns in one of the threads, or raise what it raises."""
-        future: asyncio.Future[_Answer] = asyncio.get_running_loop().create_future()
-        job = _Job(work, future)
+        return await self.finished(self.start(work))
+
+    def start(self, work: Callable[[], _Answer]) -> Job[_Answer]:
+        """Let `work` begin in one of the threads; whoever starts it awaits `finished`."""
+        job = Job(work, asyncio.get_running_loop().create_future())
         self._wanted += 1
         self._staff()
         self._waiting.put(job)
+        return job
+
+    async def finished(self, job: Job[_Answer]) -> _Answer:
+        """Return what the work of a job returned, or raise what it raised."""
         try:
-            return await future
+            return await job.future
         finally:
             self._wanted -= 1
-            if not future.done() or future.cancelled():
+            if not job.future.done() or job.future.cancelled():
                 with self._lock:
                     job.abandoned = True
                     self._running -= job.begun

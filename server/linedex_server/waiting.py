@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from linedex.query.progress import Progress
 from linedex_server.threads import Threads
@@ -24,15 +24,31 @@ Report: TypeAlias = Callable[[float, float, str], Awaitable[None]]
 _Answer = TypeVar("_Answer")
 
 
-async def waited_for(report: Report | None, threads: Threads, work: Callable[[Progress], _Answer]) -> _Answer:
-    """Return what `work` returns, run in one of `threads` while a client waits.
+class Waiting(Generic[_Answer]):
+    """Work that has begun, and for which a client is about to wait."""
+
+    def __init__(self, threads: Threads, work: Callable[[Progress], _Answer]) -> None:
+        """Let `work` begin in one of `threads`.
+
+        It hands its progress on to whatever takes long, and raises nothing that the client should read.
+        """
+        self.progress = Progress()
+        self._threads = threads
+        self._job = threads.start(partial(work, self.progress))
+
+    async def end(self) -> _Answer:
+        """Return what the work returns."""
+        return await self._threads.finished(self._job)
+
+
+async def waited_for(report: Report | None, waiting: Waiting[_Answer]) -> _Answer:
+    """Return what the work returns that a client waits for.
 
     Args:
         report: tells the client of progress, None if it does not ask.
-        threads: where calls run.
-        work: hands its progress on to whatever takes long, and raises nothing that the client should read.
+        waiting: the work.
     """
-    progress = Progress()
+    progress = waiting.progress
     tellers: list[asyncio.Task[None]] = []
 
     def tell(report: Report) -> None:
@@ -41,7 +57,7 @@ async def waited_for(report: Report | None, threads: Threads, work: Callable[[Pr
     # most calls are over before there is anything to tell
     beginning = None if report is None else asyncio.get_running_loop().call_later(TELL_SECONDS, tell, report)
     try:
-        return await threads.run(partial(work, progress))
+        return await waiting.end()
     finally:
         if beginning is not None:
             beginning.cancel()

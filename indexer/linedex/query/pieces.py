@@ -22,6 +22,7 @@ from linedex.content.lines import LineEnds, Reader
 from linedex.errors import LinedexError, NotAFile, NotFound
 from linedex.files import fingerprint as fingerprints
 from linedex.files import holes, text_format
+from linedex.files.compressed.codec import is_named_compressed
 from linedex.files.compressed.decoding import TooDense
 from linedex.files.fingerprint import from_stat
 from linedex.files.names import display
@@ -237,6 +238,8 @@ class Pieces:
     def _decoded(self, entry: Entry, descriptor: int) -> DecodedText | None:
         """Return the text of a compressed file, None for another; what of it cannot be searched is noted."""
         path = key_path(entry.key)
+        if not is_named_compressed(path):
+            return None
         known = None
         if self._db is not None and entry.place >= 0:
             known = self._db, FileId(int(self._catalogue.facts["id"][entry.place]))

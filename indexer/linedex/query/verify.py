@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import apsw
@@ -21,9 +22,11 @@ from linedex.limits import Limits
 from linedex.model import LineNumber
 from linedex.query import excerpt
 from linedex.query.long_lines import LongLine, search_long_line
-from linedex.query.matcher import LineMatch, Matcher, compile_pattern
+from linedex.query.matcher import LineMatch, check_text, compile_pattern
+from linedex.query.parser import parse_request
 from linedex.query.pieces import FIRST_PLACE, Entry, Outcome, Piece, Pieces
 from linedex.query.progress import Progress
+from linedex.query.syntax import spans_lines
 from linedex.store.catalogue import Catalogue, key_path
 
 if TYPE_CHECKING:
@@ -34,6 +37,8 @@ Context: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 """The lines before and after a hit."""
 
 _NO_CONTEXT: Context = ((), ())
+_SURELY_COMPILED = 1_000
+"""Code points of a text that nothing but its being text can speak against."""
 
 
 class Verifier:
@@ -70,10 +75,14 @@ class Verifier:
         """
         self._request = request
         self._limits = limits
-        self._matcher: Matcher = compile_pattern(request, limits)
+        check_text(request.pattern, limits)
+        # of a text it can wait: often no file is left to look for it in
+        self._matcher = cache(lambda: compile_pattern(request, limits))
+        if request.regex or len(request.pattern) > _SURELY_COMPILED:
+            self._matcher()
         self._pieces = Pieces(
             *(root, catalogue, db, request, limits, deadline, progress or Progress(), selection),
-            multiline=self._matcher.multiline,
+            multiline=spans_lines(parse_request(request)),
             timed=timed,
         )
 
@@ -115,7 +124,7 @@ class Verifier:
         """Yield the hits of a piece past line `after`; this is where a search of very many hits spends its time."""
         number, counted, text, chosen = piece.first_line, piece.core, piece.text, piece.chosen
         limits, context = self._limits, self._request.context
-        for match in self._matcher.find(text, counted, more=limits.line_matches):
+        for match in self._matcher().find(text, counted, more=limits.line_matches):
             line_start, line_end, start, end, more = match
             if line_start >= piece.core_end:
                 return
@@ -158,7 +167,7 @@ class Verifier:
         if piece.chosen is not None:
             return sum(1 for _ in self._chosen_numbers(piece, entry))
         try:
-            return self._matcher.count(piece.text)
+            return self._matcher().count(piece.text)
         except PatternTimedOut as late:
             self._timed_out(entry, late)
             return 0
@@ -186,6 +195,6 @@ class Verifier:
 
     def _find(self, text: bytes, start: int, entry: Entry) -> Iterator[LineMatch]:
         try:
-            yield from self._matcher.find(text, start, more=self._limits.line_matches)
+            yield from self._matcher().find(text, start, more=self._limits.line_matches)
         except PatternTimedOut as late:
             self._timed_out(entry, late)

@@ -150,7 +150,7 @@ class Catalogue:
 
     def format(self, index: int) -> TextFormat:
         """Return how the file at this place spells its text."""
-        text_format: TextFormat = self.words.formats.value(int(self.facts["format"][index]))
+        text_format: TextFormat = self.words.formats.value(int(self.column("format")[index]))
         return text_format
 
     def language(self, index: int) -> str:

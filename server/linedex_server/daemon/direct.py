@@ -19,11 +19,11 @@ import anyio
 import pydantic_core
 from anyio.abc import TaskGroup
 
-from linedex_server.calling import called
+from linedex_server.calling import Called, called
 from linedex_server.render.words import encodable
 from linedex_server.threads import Threads
 from linedex_server.tools.tool import Output, Session, Tool
-from linedex_server.waiting import Report, waited_for
+from linedex_server.waiting import Report, Waiting, waited_for
 
 log = logging.getLogger(__name__)
 
@@ -113,9 +113,10 @@ class DirectCalls:
 
     def begin(self, call: PlainCall, answered: Callable[[], object]) -> None:
         """Let a call run; `answered` is called when its answer was sent."""
-        # at once, and not when the task begins: it may be cancelled before
+        # at once, and not when the task begins: a thread takes its time to wake, and the call may be cancelled before
+        waiting = Waiting(self._threads, partial(called, call.tool, self._session, call.arguments))
         scope = self._scopes[call.number] = anyio.CancelScope()
-        self._group.start_soon(self._answer, call, scope, answered)
+        self._group.start_soon(self._answer, call, waiting, scope, answered)
 
     def cancel(self, number: Number) -> None:
         """Wait no longer for a call, if it is one of these; nothing is answered."""
@@ -123,11 +124,12 @@ class DirectCalls:
         if scope is not None:
             scope.cancel()
 
-    async def _answer(self, call: PlainCall, scope: anyio.CancelScope, answered: Callable[[], object]) -> None:
-        work = partial(called, call.tool, self._session, call.arguments)
+    async def _answer(
+        self, call: PlainCall, waiting: Waiting[Called], scope: anyio.CancelScope, answered: Callable[[], object]
+    ) -> None:
         with scope:
             try:
-                ended = await waited_for(self._report(call.token), self._threads, work)
+                ended = await waited_for(self._report(call.token), waiting)
             except Exception as error:
                 # a mistake in one tool must not end the session; the SDK does the same
                 log.exception("%s failed", call.tool.name)
