@@ -62,7 +62,7 @@ from linedex_server.threads import Threads
 from linedex_server.tools.parameters import input_schema
 from linedex_server.tools.registry import offered
 from linedex_server.tools.tool import Output, Session, Tool
-from linedex_server.waiting import Waiting, waited_for
+from linedex_server.waiting import waited_for
 from linedex_server.workspace import Workspace
 
 GRACE_SECONDS = 1.5
@@ -221,7 +221,7 @@ async def _call_tool(context: Context, params: CallToolRequestParams) -> CallToo
         raise MCPError(INVALID_PARAMS, f"there is no tool {params.name!r}; tools: {', '.join(serving.tools)}")
     work = partial(called, tool, serving.session, params.arguments or {})
     # reports go nowhere unless the client sent a token; in-process clients send none and hear them all the same
-    ended = await waited_for(context.session.report_progress, Waiting(serving.threads, work))
+    ended = await waited_for(context.session.report_progress, serving.threads, work)
     return CallToolResult(
         content=[TextContent(type="text", text=ended.text)], structured_content=ended.fields, is_error=ended.failed
     )

@@ -8,9 +8,10 @@ thread at its next file.
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Generic, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from linedex.query.progress import Progress
 from linedex_server.threads import Threads
@@ -24,54 +25,62 @@ Report: TypeAlias = Callable[[float, float, str], Awaitable[None]]
 _Answer = TypeVar("_Answer")
 
 
-class Waiting(Generic[_Answer]):
-    """Work that has begun, and for which a client is about to wait."""
+class Teller:
+    """Tells a client of progress from some time on, most calls being over before; made in the loop."""
 
-    def __init__(self, threads: Threads, work: Callable[[Progress], _Answer]) -> None:
-        """Let `work` begin in one of `threads`.
+    def __init__(self, report: Report, progress: Progress) -> None:
+        """Begin when `TELL_SECONDS` have passed."""
+        self._report = report
+        self._progress = progress
+        self._lock = threading.Lock()
+        self._begun = self._ended = self._telling = False
+        self._task: asyncio.Task[None] | None = None
+        self._beginning = asyncio.get_running_loop().call_later(TELL_SECONDS, self._begin)
 
-        It hands its progress on to whatever takes long, and raises nothing that the client should read.
-        """
-        self.progress = Progress()
-        self._threads = threads
-        self._job = threads.start(partial(work, self.progress))
+    def silence(self) -> bool:
+        """Return whether nothing was told, in any thread; then nothing will be."""
+        with self._lock:
+            self._ended = self._ended or not self._begun
+        return not self._begun
 
-    async def end(self) -> _Answer:
-        """Return what the work returns."""
-        return await self._threads.finished(self._job)
+    def end(self) -> None:
+        """Tell nothing more than what is being told."""
+        with self._lock:
+            self._ended = True
+        self._beginning.cancel()
+        # a report that is under way is not to be torn
+        if self._task is not None and not self._telling:
+            self._task.cancel()
+
+    def _begin(self) -> None:
+        with self._lock:
+            self._begun = not self._ended
+        if self._begun:
+            self._task = asyncio.create_task(self._tell())
+
+    async def _tell(self) -> None:
+        told = 0
+        while not self._ended:
+            done, total = self._progress.done, self._progress.total
+            # an answer longer than a page is searched for again: the count then begins anew
+            if done > told:
+                told = done
+                self._telling = True
+                await self._report(done, max(done, total), f"{done:,} of {total:,} files looked into")
+                self._telling = False
+            if not self._ended:
+                await asyncio.sleep(TELL_SECONDS)
 
 
-async def waited_for(report: Report | None, waiting: Waiting[_Answer]) -> _Answer:
-    """Return what the work returns that a client waits for.
+async def waited_for(report: Report, threads: Threads, work: Callable[[Progress], _Answer]) -> _Answer:
+    """Return what `work` returns, run in one of `threads` while a client waits that is told through `report`.
 
-    Args:
-        report: tells the client of progress, None if it does not ask.
-        waiting: the work.
+    `work` must hand its progress on to whatever takes long, and raise nothing that the client should read.
     """
-    progress = waiting.progress
-    tellers: list[asyncio.Task[None]] = []
-
-    def tell(report: Report) -> None:
-        tellers.append(asyncio.create_task(_tell(report, progress)))
-
-    # most calls are over before there is anything to tell
-    beginning = None if report is None else asyncio.get_running_loop().call_later(TELL_SECONDS, tell, report)
+    progress = Progress()
+    teller = Teller(report, progress)
     try:
-        return await waiting.end()
+        return await threads.run(partial(work, progress))
     finally:
-        if beginning is not None:
-            beginning.cancel()
+        teller.end()
         progress.cancel()
-        for teller in tellers:
-            teller.cancel()
-
-
-async def _tell(report: Report, progress: Progress) -> None:
-    told = 0
-    while True:
-        done, total = progress.done, progress.total
-        # an answer longer than a page is searched for again: the count then begins anew
-        if done > told:
-            told = done
-            await report(done, max(done, total), f"{done:,} of {total:,} files looked into")
-        await asyncio.sleep(TELL_SECONDS)

@@ -13,7 +13,8 @@ from anyio.abc import ByteStream
 from linedex.errors import LinedexError
 from linedex.index import Index
 from linedex_server.daemon.house import Guest, House
-from linedex_server.daemon.sessions import send, workspace_of
+from linedex_server.daemon.lines import send
+from linedex_server.daemon.sessions import workspace_of
 from linedex_server.rendezvous.hello import Hello, Welcome
 
 _TELL_SECONDS = 0.2

@@ -1,7 +1,8 @@
 """Plain calls of tools in the handshake era, answered beside the SDK's loop.
 
-The SDK takes a request through five tasks and five models, which is 0.2 ms of a call that may need no more itself. The
-protocol's versions with a handshake are closed, so the form of a plain call and of its answer stays as it is.
+The SDK takes a request through five tasks and five models, which is 0.2 ms of a call that may need no more itself, and
+0.6 where no cache is warm. The protocol's versions with a handshake are closed, so the form of a plain call and of its
+answer stays as it is.
 
 Promise: a client sees no difference but the time. What is not known to be plain goes the SDK's way: calls before the
 handshake or of unknown tools, long ones, and whatever has a part that is not named here.
@@ -10,27 +11,28 @@ handshake or of unknown tools, long ones, and whatever has a part that is not na
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
 
-import anyio
 import pydantic_core
 from anyio.abc import TaskGroup
 
-from linedex_server.calling import Called, called
+from linedex.query.progress import Progress
+from linedex_server.calling import called
+from linedex_server.daemon.outlet import Outlet
 from linedex_server.render.words import encodable
-from linedex_server.threads import Threads
+from linedex_server.threads import Job, Raised, Returned, Threads
 from linedex_server.tools.tool import Output, Session, Tool
-from linedex_server.waiting import Report, Waiting, waited_for
-
-log = logging.getLogger(__name__)
+from linedex_server.waiting import Teller
 
 LONGEST_PLAIN = 64 << 10
 """Bytes of a line that is looked at here first; reading a longer one twice would take longer than is gained."""
 
 Number: TypeAlias = str | int
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +52,23 @@ class PlainCall:
     token: Number | None
 
 
+@dataclass(slots=True)
+class _Running:
+    """A call that has begun, and who hears when it is answered."""
+
+    call: PlainCall
+    answered: Callable[[], object]
+    progress: Progress = field(default_factory=Progress)
+    teller: Teller | None = None
+    cancelled: bool = False
+    job: Job[bytes] | None = None
+
+
 class DirectCalls:
     """The plain calls of one session."""
 
     def __init__(
-        self,
-        session: Session,
-        tools: Sequence[Tool],
-        threads: Threads,
-        group: TaskGroup,
-        tell: Callable[[bytes], Awaitable[object]],
+        self, session: Session, tools: Sequence[Tool], threads: Threads, group: TaskGroup, outlet: Outlet
     ) -> None:
         """Answer nothing before `open`.
 
@@ -67,21 +76,26 @@ class DirectCalls:
             session: what the tools work with.
             tools: those that are offered.
             threads: where they run.
-            group: whose end is the end of all calls.
-            tell: sends the client a line.
+            group: has what sends answers that have to wait.
+            outlet: where the client is told.
         """
         self._session = session
         self._tools = {tool.name: tool for tool in tools}
         self._threads = threads
         self._group = group
-        self._tell = tell
+        self._outlet = outlet
         self._open = False
-        self._scopes: dict[Number, anyio.CancelScope] = {}
+        self._running: dict[Number, _Running] = {}
 
     def open(self) -> None:
         """Hear that the handshake is over."""
         # fields are shaped by the version that was agreed on, which the SDK knows
         self._open = self._session.output is Output.TEXT
+
+    def close(self) -> None:
+        """Wait for no call any more."""
+        for number in list(self._running):
+            self.cancel(number)
 
     def plain(self, line: bytes) -> PlainCall | None:
         """Return the call that a line holds, None when the SDK has to see to it."""
@@ -97,60 +111,73 @@ class DirectCalls:
             case _:
                 return None
         match params:
-            case {"name": str(name), "arguments": dict(arguments)}:
-                tool, meta = self._tools.get(name), params.get("_meta", {})
+            case {"name": str(name), "arguments": dict(arguments)} if name in self._tools:
+                meta = params.get("_meta", {})
             case _:
                 return None
-        if tool is None or len(message) > 4 or len(params) > 2 + ("_meta" in params) or isinstance(number, bool):
+        further = len(message) > 4 or len(params) > 2 + ("_meta" in params)
+        if further or isinstance(number, bool) or number in self._running:
             return None
         match meta:
             case {"progressToken": str() | int() as token} if not isinstance(token, bool):
-                return None if _is_enveloped(meta) else PlainCall(number, tool, arguments, token)
-            case dict() if "progressToken" not in meta and not _is_enveloped(meta):
-                return PlainCall(number, tool, arguments, None)
+                pass
+            case dict() if "progressToken" not in meta:
+                token = None
             case _:
                 return None
+        return None if _is_enveloped(meta) else PlainCall(number, self._tools[name], arguments, token)
 
     def begin(self, call: PlainCall, answered: Callable[[], object]) -> None:
-        """Let a call run; `answered` is called when its answer was sent."""
-        # at once, and not when the task begins: a thread takes its time to wake, and the call may be cancelled before
-        waiting = Waiting(self._threads, partial(called, call.tool, self._session, call.arguments))
-        scope = self._scopes[call.number] = anyio.CancelScope()
-        self._group.start_soon(self._answer, call, waiting, scope, answered)
+        """Let a call run; `answered` is called when its answer was sent or is about to be."""
+        running = self._running[call.number] = _Running(call, answered)
+        if call.token is not None:
+            running.teller = Teller(partial(self._report, call.token), running.progress)
+        running.job = self._threads.start(partial(self._answer, running), partial(self._ended, running))
 
     def cancel(self, number: Number) -> None:
         """Wait no longer for a call, if it is one of these; nothing is answered."""
-        scope = self._scopes.get(number)
-        if scope is not None:
-            scope.cancel()
+        running = self._running.pop(number, None)
+        if running is not None and running.job is not None:
+            running.cancelled = True
+            running.progress.cancel()
+            self._threads.abandon(running.job)
+            if running.teller is not None:
+                running.teller.end()
 
-    async def _answer(
-        self, call: PlainCall, waiting: Waiting[Called], scope: anyio.CancelScope, answered: Callable[[], object]
-    ) -> None:
-        with scope:
-            try:
-                ended = await waited_for(self._report(call.token), waiting)
-            except Exception as error:
-                # a mistake in one tool must not end the session; the SDK does the same
-                log.exception("%s failed", call.tool.name)
-                line = _line(id=call.number, error={"code": 0, "message": encodable(str(error))})
-            else:
-                content = [{"text": ended.text, "type": "text"}]
-                line = _line(id=call.number, result={"content": content, "isError": ended.failed})
-            finally:
-                self._scopes.pop(call.number, None)
-            await self._tell(line)
-            answered()
+    def _answer(self, running: _Running) -> bytes:
+        """Make the answer in a thread; return what of it is still to be sent."""
+        call = running.call
+        ended = called(call.tool, self._session, call.arguments, running.progress)
+        content = [{"text": ended.text, "type": "text"}]
+        line = _line(id=call.number, result={"content": content, "isError": ended.failed})
+        # who hears of progress must not hear of it behind the answer
+        silent = running.teller is None or running.teller.silence()
+        return b"" if silent and not running.cancelled and self._outlet.send_at_once(line) else line
 
-    def _report(self, token: Number | None) -> Report | None:
-        if token is None:
-            return None
+    def _ended(self, running: _Running, outcome: Returned[bytes] | Raised) -> None:
+        call = running.call
+        del self._running[call.number]
+        running.progress.cancel()
+        if running.teller is not None:
+            running.teller.end()
+        if isinstance(outcome, Raised):
+            # a mistake in one tool must not end the session; the SDK does the same
+            log.error("%s failed", call.tool.name, exc_info=outcome.error)
+            line = _line(id=call.number, error={"code": 0, "message": encodable(str(outcome.error))})
+        else:
+            line = outcome.answer
+        if line:
+            self._group.start_soon(self._send, line, running.answered)
+        else:
+            running.answered()
 
-        async def report(done: float, total: float, words: str) -> None:
-            params = {"progressToken": token, "progress": done, "total": total, "message": words}
-            await self._tell(_line(method="notifications/progress", params=params))
+    async def _send(self, line: bytes, answered: Callable[[], object]) -> None:
+        await self._outlet.send(line)
+        answered()
 
-        return report
+    async def _report(self, token: Number, done: float, total: float, words: str) -> None:
+        params = {"progressToken": token, "progress": done, "total": total, "message": words}
+        await self._outlet.send(_line(method="notifications/progress", params=params))
 
 
 def _is_enveloped(meta: dict[str, Any]) -> bool:

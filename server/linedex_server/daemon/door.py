@@ -16,10 +16,10 @@ from anyio.abc import SocketAttribute, SocketListener, SocketStream
 from linedex_server import VERSION
 from linedex_server.daemon.control import bring_up_to_date, tell_status
 from linedex_server.daemon.house import House
-from linedex_server.daemon.lines import Lines
+from linedex_server.daemon.lines import Lines, send
 from linedex_server.daemon.looking_up import answer_lookup
 from linedex_server.daemon.searching import answer_search
-from linedex_server.daemon.sessions import send, serve_client
+from linedex_server.daemon.sessions import serve_client
 from linedex_server.rendezvous.address import is_same_user
 from linedex_server.rendezvous.hello import (
     HELLO_BYTES,

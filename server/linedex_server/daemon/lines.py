@@ -11,7 +11,8 @@ _CHUNK = 1 << 18
 _FEW_BYTES = 1 << 18
 MOST_VALUES = 200_000
 """Values that one line may hold: 60 MiB of empty lists took 3.8 GB and held up every session for 20 s."""
-_ENDS = (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError)
+_GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError)
+_ENDS = (anyio.EndOfStream, *_GONE)
 
 
 class Lines:
@@ -40,6 +41,15 @@ class Lines:
             if self._size > most:
                 return None
         return self._ready.pop()
+
+
+async def send(connection: ByteStream, line: bytes) -> bool:
+    """Send a line; return whether somebody was there to take it."""
+    try:
+        await connection.send(line)
+    except _GONE:
+        return False
+    return True
 
 
 def is_crowded(line: bytes) -> bool:

@@ -12,9 +12,8 @@ from anyio.abc import ByteStream
 
 from linedex.errors import LinedexError
 from linedex_server.daemon.house import Guest, House
-from linedex_server.daemon.lines import Lines
+from linedex_server.daemon.lines import Lines, send
 from linedex_server.daemon.questions import Held, held_at, own_thread, question_line, release, settings_of
-from linedex_server.daemon.sessions import send
 from linedex_server.json_lines import error_line
 from linedex_server.lookups import NOBODY, Lookup, answer_line
 from linedex_server.rendezvous.hello import Hello

@@ -21,8 +21,7 @@ from linedex.limits import Limits
 from linedex.model import RelPath
 from linedex_server.config import Settings
 from linedex_server.daemon.house import House
-from linedex_server.daemon.lines import Lines
-from linedex_server.daemon.sessions import send
+from linedex_server.daemon.lines import Lines, send
 from linedex_server.indexes import Lease
 from linedex_server.json_lines import QUESTION_BYTES
 from linedex_server.rendezvous.hello import Hello, Welcome

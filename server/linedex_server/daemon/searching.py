@@ -19,9 +19,8 @@ from anyio.abc import ByteStream
 from linedex.errors import Cancelled, LinedexError
 from linedex.query.progress import Progress
 from linedex_server.daemon.house import Guest, House
-from linedex_server.daemon.lines import Lines
+from linedex_server.daemon.lines import Lines, send
 from linedex_server.daemon.questions import Held, InThread, held_at, own_thread, question_line, release, settings_of
-from linedex_server.daemon.sessions import send
 from linedex_server.json_lines import error_line
 from linedex_server.pages import FOLLOWING_HITS, PAGE_CHARACTERS, STILL_AT_WORK, Question, page_lines, scopes_line
 from linedex_server.rendezvous.hello import Hello

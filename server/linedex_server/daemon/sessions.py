@@ -8,13 +8,14 @@ they are done by then.
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
 import anyio
 import anyio.to_thread
-from anyio.abc import ByteStream
+from anyio.abc import SocketStream, TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp.types import (
@@ -31,12 +32,13 @@ from linedex.errors import LinedexError
 from linedex_server.config import Settings, differing
 from linedex_server.daemon.direct import DirectCalls
 from linedex_server.daemon.house import Guest, House
-from linedex_server.daemon.lines import Lines, is_crowded
+from linedex_server.daemon.lines import Lines, is_crowded, send
+from linedex_server.daemon.outlet import Outlet
 from linedex_server.mcp_server import CALLS_AT_ONCE, build_server, unrestricted_warning
 from linedex_server.rendezvous.hello import Hello, Welcome
 from linedex_server.threads import Threads
 from linedex_server.tools.registry import offered
-from linedex_server.tools.tool import Output, Session
+from linedex_server.tools.tool import Output, Session, Tool
 from linedex_server.workspace import Workspace
 
 DRAIN_SECONDS = 1.0
@@ -61,7 +63,7 @@ def workspace_of(hello: Hello, house: House) -> Workspace:
     return Workspace(settings, base=folder, indexes=house.indexes)
 
 
-async def serve_client(house: House, connection: ByteStream, lines: Lines, hello: Hello) -> None:
+async def serve_client(house: House, connection: SocketStream, lines: Lines, hello: Hello) -> None:
     """Welcome the client that said `hello` and serve it to its end."""
     own_thread = anyio.CapacityLimiter(1)
     try:
@@ -84,17 +86,12 @@ async def serve_client(house: House, connection: ByteStream, lines: Lines, hello
     try:
         with house.hosting(Guest(hello.pid, workspace.roots)):
             if await send(connection, welcome.line()):
-                session, threads = Session(workspace, Output(settings.output)), Threads(CALLS_AT_ONCE)
-                server = build_server(session, tools, threads)
-                async with anyio.create_task_group() as group:
-                    # opening and listing a large root must not hold up the handshake
-                    group.start_soon(_start, workspace, own_thread)
-                    talk = _Talk(connection, lines, partial(DirectCalls, session, tools, threads, group))
-                    group.start_soon(talk.receive)
-                    group.start_soon(talk.send)
-                    group.start_soon(talk.end_with, house, group.cancel_scope)
-                    await server.run(talk.to_server, talk.from_server, server.create_initialization_options())
-                    group.cancel_scope.cancel()
+                session = Session(workspace, Output(settings.output))
+                with closing(Outlet(connection)) as outlet:
+                    async with anyio.create_task_group() as group:
+                        # opening and listing a large root must not hold up the handshake
+                        group.start_soon(_start, workspace, own_thread)
+                        await _talk(house, session, tools, lines, outlet, group)
     finally:
         # a daemon that ends closes all indexes itself
         if not house.ending.is_set():
@@ -106,29 +103,40 @@ async def _start(workspace: Workspace, limiter: anyio.CapacityLimiter) -> None:
     await anyio.to_thread.run_sync(workspace.start, limiter=limiter, abandon_on_cancel=True)
 
 
+async def _talk(
+    house: House, session: Session, tools: Sequence[Tool], lines: Lines, outlet: Outlet, group: TaskGroup
+) -> None:
+    """Answer a client until it or the daemon ends."""
+    threads = Threads(CALLS_AT_ONCE)
+    server = build_server(session, tools, threads)
+    with closing(DirectCalls(session, tools, threads, group, outlet)) as direct:
+        talk = _Talk(lines, outlet, direct)
+        group.start_soon(talk.receive)
+        group.start_soon(talk.send)
+        group.start_soon(talk.end_with, house, group.cancel_scope)
+        await server.run(talk.to_server, talk.from_server, server.create_initialization_options())
+    group.cancel_scope.cancel()
+
+
 class _Talk:
-    """Messages between a connection and the protocol's loop, and which requests are unanswered.
+    """Messages between a client and the protocol's loop, and which requests are unanswered.
 
     Attributes:
         to_server: what the loop reads.
         from_server: what the loop writes to.
     """
 
-    def __init__(
-        self,
-        connection: ByteStream,
-        lines: Lines,
-        direct: Callable[[Callable[[bytes], Awaitable[None]]], DirectCalls],
-    ) -> None:
+    def __init__(self, lines: Lines, outlet: Outlet, direct: DirectCalls) -> None:
         """Say and hear nothing yet.
 
         Args:
-            connection: where the client is told.
-            lines: what it says.
-            direct: makes what answers calls that the loop need not see, given what tells the client a line.
+            lines: what the client says.
+            outlet: where it is told.
+            direct: answers what the loop need not see.
         """
-        self._connection = connection
         self._lines = lines
+        self._outlet = outlet
+        self._direct = direct
         self._received: MemoryObjectSendStream[SessionMessage | Exception]
         self.to_server: MemoryObjectReceiveStream[SessionMessage | Exception]
         self._received, self.to_server = anyio.create_memory_object_stream(0)
@@ -137,9 +145,7 @@ class _Talk:
         self.from_server, self._sent = anyio.create_memory_object_stream(0)
         self._unanswered: dict[str | int, str] = {}
         self._handshake: str | int | None = None
-        self._sending = anyio.Lock()
         self._receiving = anyio.CancelScope()
-        self._direct = direct(self.tell)
 
     async def receive(self) -> None:
         """Hand every message of the client to the loop, until one is too long or holds too much."""
@@ -171,7 +177,7 @@ class _Talk:
             if len(self._unanswered) >= MOST_UNANSWERED:
                 data = ErrorData(code=INVALID_REQUEST, message=f"{MOST_UNANSWERED:,} requests wait for their answers")
                 refusal = JSONRPCError(jsonrpc="2.0", id=message.id, error=data)
-                await self.tell(_line(SessionMessage(refusal)))
+                await self._outlet.send(_line(SessionMessage(refusal)))
                 return False
             self._unanswered[message.id] = message.method
             if message.method == "initialize":
@@ -186,17 +192,12 @@ class _Talk:
     async def send(self) -> None:
         """Hand every message of the loop to the client; one who is gone does not stop the loop."""
         async for item in self._sent:
-            await self.tell(_line(item))
+            await self._outlet.send(_line(item))
             message = item.message
             if isinstance(message, (JSONRPCResponse, JSONRPCError)) and message.id is not None:
                 self._unanswered.pop(message.id, None)
                 if isinstance(message, JSONRPCResponse) and message.id == self._handshake:
                     self._direct.open()
-
-    async def tell(self, line: bytes) -> None:
-        """Send the client a line; one who is gone does not stop anything."""
-        async with self._sending:
-            await send(self._connection, line)
 
     async def end_with(self, house: House, scope: anyio.CancelScope) -> None:
         """When the daemon ends, take nothing more in, give calls in flight a moment, and end the session."""
@@ -210,12 +211,3 @@ class _Talk:
 
 def _line(item: SessionMessage) -> bytes:
     return item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
-
-
-async def send(connection: ByteStream, line: bytes) -> bool:
-    """Send a line; return whether somebody was there to take it."""
-    try:
-        await connection.send(line)
-    except _GONE:
-        return False
-    return True
