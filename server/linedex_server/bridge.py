@@ -25,14 +25,13 @@ from typing import Any, BinaryIO, NoReturn
 from linedex.errors import LinedexError
 from linedex_server.config import variables
 from linedex_server.rendezvous.errors import NoDaemon
-from linedex_server.rendezvous.hello import LINE_BYTES, MCP, STATUS, Hello
+from linedex_server.rendezvous.hello import LAST_ANSWERS_SECONDS, LINE_BYTES, MCP, STATUS, Hello
 from linedex_server.rendezvous.reach import Link, reach, silent
 
-LAST_ANSWERS_SECONDS = 2.0
-"""How long answers may still come after the client has closed its end."""
 PATIENCE_SECONDS = 20.0
 """A daemon that answers nobody for so long, and a question of the bridge's own neither, is given up for the call."""
 PROBE_SECONDS = 5.0
+_CLOSING_SECONDS = 0.5
 SENDINGS = 3
 """How often a call is sent at most: one that kills every daemon it reaches is given up."""
 _SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
@@ -343,7 +342,7 @@ def serve(state_dir: Path, hello_arguments: Message) -> NoReturn:
     down.start()
     threading.Thread(target=bridge.watch, daemon=True).start()
     bridge.upward(_stdin_lines())
-    down.join(LAST_ANSWERS_SECONDS)
+    down.join(LAST_ANSWERS_SECONDS + _CLOSING_SECONDS)
     os._exit(0)
 
 

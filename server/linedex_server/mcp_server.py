@@ -23,10 +23,12 @@ from typing import TypeAlias
 
 import anyio
 import anyio.to_thread
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
 from mcp.types import (
     INVALID_PARAMS,
     CallToolRequestParams,
@@ -50,6 +52,7 @@ from mcp.types import (
     UnsubscribeRequestParams,
 )
 from mcp.types import Tool as ListedTool
+from pydantic import ValidationError
 
 from linedex.errors import LinedexError
 from linedex_server import completion, resources
@@ -62,6 +65,7 @@ from linedex_server.threads import Threads
 from linedex_server.tools.parameters import input_schema
 from linedex_server.tools.registry import offered
 from linedex_server.tools.tool import Output, Session, Tool
+from linedex_server.unreadable import refusal_of
 from linedex_server.waiting import waited_for
 from linedex_server.workspace import Workspace
 
@@ -282,8 +286,24 @@ async def _serve(server: Server[Serving], workspace: Workspace, editor: Editor) 
         group.start_soon(anyio.to_thread.run_sync, workspace.start)
         group.start_soon(anyio.to_thread.run_sync, _recover, editor)
         async with stdio_server() as (read, write):
-            await server.run(read, write, server.create_initialization_options())
+            readable, taken = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+            group.start_soon(_refuse_unreadable, read, readable, write)
+            await server.run(taken, write, server.create_initialization_options())
         group.cancel_scope.cancel()
+
+
+async def _refuse_unreadable(
+    read: ObjectReceiveStream[SessionMessage | Exception],
+    readable: ObjectSendStream[SessionMessage | Exception],
+    write: ObjectSendStream[SessionMessage],
+) -> None:
+    """Hand on what is a message, and answer what is none."""
+    async with read, readable:
+        async for item in read:
+            if not isinstance(item, ValidationError):
+                await readable.send(item)
+            elif (line := item.errors()[0]["input"]).strip():
+                await write.send(SessionMessage(refusal_of(line)))
 
 
 async def _leave_on_signal(workspace: Workspace) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from linedex.errors import BadArgument, LinedexError
-from linedex_server.config import Settings
 from linedex_server.calling import failure
+from linedex_server.config import Settings
 from linedex_server.tools.registry import ALL
 from linedex_server.tools.tool import Session
 from linedex_server.workspace import Workspace

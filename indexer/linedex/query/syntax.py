@@ -198,8 +198,14 @@ def reduce_tree(node: Node, combine: Callable[[Node, list[T]], T]) -> T:
 
 
 def contains(node: Node, test: Callable[[Node], bool]) -> bool:
-    """Tell whether `test` holds for `node` or for any node below it."""
-    return reduce_tree(node, lambda current, below: test(current) or any(below))
+    """Tell whether `test` holds for `node` or for any node below it, asked from the first on until it does."""
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if test(current):
+            return True
+        pending.extend(reversed(children(current)))
+    return False
 
 
 def spans_lines(node: Node) -> bool:

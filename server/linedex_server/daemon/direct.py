@@ -30,6 +30,9 @@ from linedex_server.waiting import Teller
 LONGEST_PLAIN = 64 << 10
 """Bytes of a line that is looked at here first; reading a longer one twice would take longer than is gained."""
 
+_ENVELOPE = "io.modelcontextprotocol/"
+"""How names begin by which a request of a later era says more of itself."""
+
 Number: TypeAlias = str | int
 
 log = logging.getLogger(__name__)
@@ -118,14 +121,12 @@ class DirectCalls:
         further = len(message) > 4 or len(params) > 2 + ("_meta" in params)
         if further or isinstance(number, bool) or number in self._running:
             return None
-        match meta:
-            case {"progressToken": str() | int() as token} if not isinstance(token, bool):
-                pass
-            case dict() if "progressToken" not in meta:
-                token = None
-            case _:
-                return None
-        return None if _is_enveloped(meta) else PlainCall(number, self._tools[name], arguments, token)
+        if not isinstance(meta, dict) or any(key.startswith(_ENVELOPE) for key in meta):
+            return None
+        token = meta.get("progressToken")
+        if "progressToken" in meta and (isinstance(token, bool) or not isinstance(token, str | int)):
+            return None
+        return PlainCall(number, self._tools[name], arguments, token)
 
     def begin(self, call: PlainCall, answered: Callable[[], object]) -> None:
         """Let a call run; `answered` is called when its answer was sent or is about to be."""
@@ -178,11 +179,6 @@ class DirectCalls:
     async def _report(self, token: Number, done: float, total: float, words: str) -> None:
         params = {"progressToken": token, "progress": done, "total": total, "message": words}
         await self._outlet.send(_line(method="notifications/progress", params=params))
-
-
-def _is_enveloped(meta: dict[str, Any]) -> bool:
-    """Return whether a request says more of itself than that of the handshake era."""
-    return any(name.startswith("io.modelcontextprotocol/") for name in meta)
 
 
 def _line(**message: Any) -> bytes:

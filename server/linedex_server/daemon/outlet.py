@@ -7,6 +7,7 @@ by itself if the client takes it at once: through the loop it is 0.2 ms later wh
 from __future__ import annotations
 
 import asyncio
+import select
 import socket
 import threading
 from collections import deque
@@ -53,6 +54,12 @@ class Outlet:
             with suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._finish, line[sent:])
         return True
+
+    def is_closed(self) -> bool:
+        """Return whether the client has closed its end, so that nobody listens."""
+        looked = select.poll()
+        looked.register(self._socket, 0)
+        return any(events & select.POLLHUP for _, events in looked.poll(0))
 
     def close(self) -> None:
         """Send nothing more; the connection may be closed then."""

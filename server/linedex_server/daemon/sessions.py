@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 
 import anyio
 import anyio.to_thread
-from anyio.abc import SocketStream, TaskGroup
+from anyio.abc import SocketStream
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp.types import (
@@ -35,10 +35,11 @@ from linedex_server.daemon.house import Guest, House
 from linedex_server.daemon.lines import Lines, is_crowded, send
 from linedex_server.daemon.outlet import Outlet
 from linedex_server.mcp_server import CALLS_AT_ONCE, build_server, unrestricted_warning
-from linedex_server.rendezvous.hello import Hello, Welcome
+from linedex_server.rendezvous.hello import LAST_ANSWERS_SECONDS, Hello, Welcome
 from linedex_server.threads import Threads
 from linedex_server.tools.registry import offered
 from linedex_server.tools.tool import Output, Session, Tool
+from linedex_server.unreadable import refusal_of
 from linedex_server.workspace import Workspace
 
 DRAIN_SECONDS = 1.0
@@ -46,6 +47,7 @@ DRAIN_SECONDS = 1.0
 MOST_UNANSWERED = 1_000
 """Requests of one client that may wait for their answers; more are refused."""
 CALL = "tools/call"
+LISTEN = "subscriptions/listen"
 _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 _LOOK_SECONDS = 0.02
 
@@ -91,7 +93,8 @@ async def serve_client(house: House, connection: SocketStream, lines: Lines, hel
                     async with anyio.create_task_group() as group:
                         # opening and listing a large root must not hold up the handshake
                         group.start_soon(_start, workspace, own_thread)
-                        await _talk(house, session, tools, lines, outlet, group)
+                        await converse(session, tools, lines, outlet, house.ending)
+                        group.cancel_scope.cancel()
     finally:
         # a daemon that ends closes all indexes itself
         if not house.ending.is_set():
@@ -103,19 +106,27 @@ async def _start(workspace: Workspace, limiter: anyio.CapacityLimiter) -> None:
     await anyio.to_thread.run_sync(workspace.start, limiter=limiter, abandon_on_cancel=True)
 
 
-async def _talk(
-    house: House, session: Session, tools: Sequence[Tool], lines: Lines, outlet: Outlet, group: TaskGroup
-) -> None:
-    """Answer a client until it or the daemon ends."""
+async def converse(session: Session, tools: Sequence[Tool], lines: Lines, outlet: Outlet, ending: anyio.Event) -> None:
+    """Answer a client until it says no more, or the daemon ends.
+
+    Args:
+        session: what the tools work with.
+        tools: those that are offered.
+        lines: what the client says.
+        outlet: where it is told.
+        ending: set when the daemon ends.
+    """
     threads = Threads(CALLS_AT_ONCE)
     server = build_server(session, tools, threads)
-    with closing(DirectCalls(session, tools, threads, group, outlet)) as direct:
-        talk = _Talk(lines, outlet, direct)
-        group.start_soon(talk.receive)
-        group.start_soon(talk.send)
-        group.start_soon(talk.end_with, house, group.cancel_scope)
-        await server.run(talk.to_server, talk.from_server, server.create_initialization_options())
-    group.cancel_scope.cancel()
+    with ExitStack() as ends:
+        async with anyio.create_task_group() as group:
+            direct = ends.enter_context(closing(DirectCalls(session, tools, threads, group, outlet)))
+            talk = ends.enter_context(closing(_Talk(lines, outlet, direct)))
+            group.start_soon(talk.receive)
+            group.start_soon(talk.send)
+            group.start_soon(talk.end_with, ending, group.cancel_scope)
+            await server.run(talk.to_server, talk.from_server, server.create_initialization_options())
+            group.cancel_scope.cancel()
 
 
 class _Talk:
@@ -148,27 +159,43 @@ class _Talk:
         self._receiving = anyio.CancelScope()
 
     async def receive(self) -> None:
-        """Hand every message of the client to the loop, until one is too long or holds too much."""
+        """Hand every message of the client to the loop, until one is too long or holds too much.
+
+        One that says no more may still listen, as at the end of a pipe: what it has asked is answered first.
+        """
         with self._receiving:
             while (line := await self._lines.next()) is not None and not is_crowded(line):
+                if not line or line.isspace():
+                    continue
                 call = self._direct.plain(line)
                 if call is not None and len(self._unanswered) < MOST_UNANSWERED:
                     self._unanswered[call.number] = CALL
                     self._direct.begin(call, partial(self._unanswered.pop, call.number, None))
                     continue
                 try:
-                    item: SessionMessage | Exception = SessionMessage(
-                        jsonrpc_message_adapter.validate_json(line, by_name=False)
-                    )
-                except ValueError as error:
-                    item = error
-                if isinstance(item, SessionMessage) and not await self._counted(item):
+                    item = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+                except ValueError:
+                    await self._outlet.send(_line(SessionMessage(refusal_of(line))))
+                    continue
+                if not await self._counted(item):
                     continue
                 try:
                     await self._received.send(item)
                 except _GONE:
                     return
+            with anyio.move_on_after(LAST_ANSWERS_SECONDS):
+                while self._waits_for_answers() and not self._outlet.is_closed():
+                    await anyio.sleep(_LOOK_SECONDS)
             self._received.close()
+
+    def close(self) -> None:
+        """Let go of the ways to the loop and back, which nobody uses any more."""
+        self._received.close()
+        self._sent.close()
+
+    def _waits_for_answers(self) -> bool:
+        """Return whether something was asked whose answer comes without more being said."""
+        return any(method != LISTEN for method in self._unanswered.values())
 
     async def _counted(self, item: SessionMessage) -> bool:
         """Note a request; refuse it when too many are unanswered."""
@@ -199,9 +226,9 @@ class _Talk:
                 if isinstance(message, JSONRPCResponse) and message.id == self._handshake:
                     self._direct.open()
 
-    async def end_with(self, house: House, scope: anyio.CancelScope) -> None:
+    async def end_with(self, ending: anyio.Event, scope: anyio.CancelScope) -> None:
         """When the daemon ends, take nothing more in, give calls in flight a moment, and end the session."""
-        await house.ending.wait()
+        await ending.wait()
         self._receiving.cancel()
         with anyio.move_on_after(DRAIN_SECONDS):
             while CALL in self._unanswered.values():

@@ -18,6 +18,8 @@ from linedex_server import VERSION
 
 LINE_BYTES = 64 << 20
 """Longest line of a session; a longer one is refused by the bridge and ends a session in the daemon."""
+LAST_ANSWERS_SECONDS = 2.0
+"""How long answers may still come after a client has said its last."""
 HELLO_BYTES = 1 << 20
 """Longest hello: whoever connects may make the daemon hold so much."""
 
