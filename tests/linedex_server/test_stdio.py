@@ -154,13 +154,15 @@ def test_a_frame_that_is_no_json_does_not_end_it(process: Process) -> None:
     assert process.popen.stdin is not None
     process.popen.stdin.write(b"\xff{nonsense\n")
     process.popen.stdin.flush()
+    assert "no JSON" in process.answer()["error"]["message"]
     listed = process.ask("tools/list")
     assert len(listed["result"]["tools"]) == len(GROUPS["default"])
 
 
 def test_a_lone_surrogate_in_an_argument_does_not_end_it(process: Process) -> None:
     process.initialize()
-    process.send("tools/call", name="find_files", arguments={"name": "\ud800"})  # no JSON text: nothing to answer
+    refused = process.ask("tools/call", name="find_files", arguments={"name": "\ud800"})
+    assert "half of a surrogate pair" in refused["error"]["message"]
     assert process.ask("ping")["result"] == {}
 
 
