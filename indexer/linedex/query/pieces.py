@@ -11,7 +11,7 @@ import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
 
@@ -52,9 +52,8 @@ FIRST_PLACE = (0, 1)
 """Where a file begins: its first byte, in line 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A file to be verified.
+class Entry(NamedTuple):
+    """A file to be verified. As a named tuple, like `Piece`, it is made in a third of the time of a frozen dataclass.
 
     Attributes:
         key: its key.
@@ -93,8 +92,7 @@ class Outcome:
             self.notes.append(sentence)
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """Whole lines of a file as they are matched.
 
     Attributes:
@@ -335,7 +333,7 @@ class Pieces:
                 piece = self._whole_lines(reader, window, data, line, spelling, ends, context=context)
                 if choice is not None:
                     core = piece.text[piece.core : piece.core_end]
-                    piece = replace(piece, chosen=choice.lines(window.start, core, line, window.end))
+                    piece = piece._replace(chosen=choice.lines(window.start, core, line, window.end))
                 yield piece
                 if choice is not None and choice.hopeless:
                     return False

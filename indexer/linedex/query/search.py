@@ -130,7 +130,7 @@ class Search:
             self._deadline = time.monotonic() + self._limits.query_seconds
         self._verifier.go_on(self._db, self._deadline)
         self._progress.begin(len(self._places) + len(self._scope.new))
-        entries = self._told(self._scope.entries(self._places, self._cursor.key if self._cursor is not None else b""))
+        entries = self._scope.entries(self._places, self._cursor.key if self._cursor is not None else b"")
         page = _Page(most)
         match self._request.mode:
             case OutputMode.MATCHES:
@@ -143,13 +143,9 @@ class Search:
         self._cursor, self._paged = page.stop, True
         return self._answer(page)
 
-    def _told(self, entries: Iterator[Entry]) -> Iterator[Entry]:
-        for entry in entries:
-            self._progress.step()
-            yield entry
-
     def _looks_into(self, entry: Entry) -> None:
         """Count a file that is read, once: one in which a page stopped is read again for the next."""
+        self._progress.step()
         self._verified += entry.key != self._looked_into
         self._looked_into = entry.key
 
