@@ -32,6 +32,7 @@ PATIENCE_SECONDS = 20.0
 """A daemon that answers nobody for so long, and a question of the bridge's own neither, is given up for the call."""
 PROBE_SECONDS = 5.0
 _CLOSING_SECONDS = 0.5
+_SHORT_BYTES = 16 << 10
 SENDINGS = 3
 """How often a call is sent at most: one that kills every daemon it reaches is given up."""
 _SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
@@ -108,11 +109,12 @@ class Bridge:
                 self._refuse(None, _INVALID_REQUEST, f"a message may have {LINE_BYTES >> 20} MiB")
                 continue
             whole = line if line.endswith(b"\n") else line + b"\n"
+            read = _message(line) if len(line) > _SHORT_BYTES else None
             with self._sending:
                 with self._state:
-                    # the daemon wakes while the line is looked into here, and no answer is taken in before it was
+                    # the daemon wakes while a short line is read here; no answer is taken in before that is done
                     sent = 0 if self._parted else self._sent_at_once(whole)
-                    self._remember(line)
+                    self._remember(line, _message(line) if read is None else read)
                 if self._parted:
                     self._needed.notify()
                     continue  # the other thread reaches a daemon and sends what is remembered
@@ -132,8 +134,7 @@ class Bridge:
         except OSError:
             return 0  # it reads too slowly, or has ended, which sending the rest will tell
 
-    def _remember(self, line: bytes) -> None:
-        message = _message(line)
+    def _remember(self, line: bytes, message: Message) -> None:
         method, number = message.get("method"), message.get("id")
         params = _part(message, "params")
         if method == "notifications/initialized":
