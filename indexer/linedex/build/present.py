@@ -83,7 +83,6 @@ class Present:
             files: what was met.
             twins: whether a file that has a second link may be known under another name that is not among them.
         """
-        self._last = None
         changed, places, rows, keys = [], [], [], []
         linked: dict[bytes, int] = {}
         find = self.catalogue.places_by_key.get if len(files) > _MANY else self._place
@@ -113,6 +112,8 @@ class Present:
             self._there[at] = True
             self._judge(at)
             changed += compress(keys, differs.tolist())
+        if changed:
+            self._last = None
         self.linked.update(linked)
         if twins and (inodes := [linked[key] for key in changed if key in linked]):
             self._find_twins(inodes)

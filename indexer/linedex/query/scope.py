@@ -23,7 +23,7 @@ from linedex.store.catalogue import Catalogue, Indices, is_hidden, key_path
 from linedex.store.look import Look, NewFile
 
 _CHUNK = 1_024
-_KEPT = 8
+_KEPT = 4
 """Scopes that are kept with a look."""
 
 
