@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 
 DEADLINE = 30.0
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+LATER = "2026-07-28"
+ENVELOPE = {
+    "io.modelcontextprotocol/protocolVersion": LATER,
+    "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
 
 
 @pytest.fixture
@@ -70,6 +76,10 @@ class Peer:
 
     def __enter__(self) -> Peer:
         self._thread.start()
+        if self._version == LATER:
+            self.say(id="hello", method="server/discover", params={"_meta": ENVELOPE})
+            assert "result" in json.loads(self.hear())
+            return self
         client = {"name": "test", "version": "1"}
         self.say(
             id="hello",
@@ -131,16 +141,21 @@ CALLS: dict[str, dict[str, Any]] = {
 }
 
 
+def _enveloped(call: dict[str, Any]) -> dict[str, Any]:
+    meta = call.get("_meta", {})
+    return {**call, "_meta": {**ENVELOPE, **meta} if isinstance(meta, dict) else meta}
+
+
 def _answers(workspace: Workspace, version: str) -> list[bytes]:
     with Peer(Session(workspace), list(ALL.values()), version) as peer:
         told = []
         for number, call in enumerate(CALLS.values()):
-            peer.say(id=number, method="tools/call", params=call)
+            peer.say(id=number, method="tools/call", params=_enveloped(call) if version == LATER else call)
             told.append(re.sub(rb"[0-9.]+ m?s(?: \+ [0-9.]+ m?s to check the files)?", b"TIME", peer.hear()))
         return told
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", [*VERSIONS, LATER])
 def test_an_answer_is_the_one_that_the_sdk_gives(
     workspace: Workspace, version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,11 +171,13 @@ def test_an_answer_is_the_one_that_the_sdk_gives(
 
     monkeypatch.setattr(DirectCalls, "begin", counted)
     direct = _answers(workspace, version)
-    assert len(begun) == PLAIN
+    # a call in the envelope of a later version is plain in that version
+    plain = PLAIN + (version == LATER)
+    assert len(begun) == plain
     monkeypatch.setattr(DirectCalls, "plain", lambda *_: None)
     for name, one, by_sdk in zip(CALLS, direct, _answers(workspace, version), strict=True):
         assert one == by_sdk, name
-    assert len(begun) == PLAIN
+    assert len(begun) == plain
 
 
 _IDS = st.none() | st.booleans() | st.integers(-3, 3) | st.text(max_size=2) | st.floats()
@@ -194,8 +211,8 @@ _MESSAGES = st.fixed_dictionaries(
     )
 )
 def test_what_is_taken_for_a_plain_call_is_one_to_the_sdk(message: dict[str, Any]) -> None:
-    calls = DirectCalls(_NO_SESSION, [ALL["index_status"]], Threads(1), _NOTHING, _NOTHING)
-    calls.open()
+    calls = DirectCalls(_NO_SESSION, [ALL["index_status"]], Threads(1), _NOTHING, _NOTHING, {})
+    calls.accept({})
     line = json.dumps(message).encode()
     call = calls.plain(line)
     if call is None:
@@ -219,13 +236,36 @@ _NOTHING: Any = None
 
 
 def test_long_calls_and_calls_before_the_handshake_are_left_to_the_sdk() -> None:
-    calls = DirectCalls(_NO_SESSION, [ALL["index_status"]], Threads(1), _NOTHING, _NOTHING)
+    calls = DirectCalls(_NO_SESSION, [ALL["index_status"]], Threads(1), _NOTHING, _NOTHING, {})
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "index_status", "arguments": {}}}
     assert calls.plain(json.dumps(message).encode()) is None
-    calls.open()
+    calls.accept({})
     assert calls.plain(json.dumps(message).encode()) is not None
     assert calls.plain(json.dumps(message).encode() + b" " * LONGEST_PLAIN) is None
     assert calls.plain(b"{") is None
+
+
+def test_only_calls_in_an_envelope_that_the_sdk_has_accepted_are_answered_here(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain: list[bool] = []
+    judged = DirectCalls.plain
+
+    def noted(calls: DirectCalls, line: bytes) -> PlainCall | None:
+        call = judged(calls, line)
+        plain.append(call is not None)
+        return call
+
+    another = {**ENVELOPE, "io.modelcontextprotocol/clientInfo": {"name": "another", "version": "1"}}
+    unknown = {**ENVELOPE, "io.modelcontextprotocol/protocolVersion": "2099-01-01"}
+    asked = [ENVELOPE, {}, unknown, ENVELOPE, another, another, {**another, "progressToken": 3}, ENVELOPE, unknown]
+    with Peer(Session(workspace), [ALL["index_status"]], LATER) as peer:
+        monkeypatch.setattr(DirectCalls, "plain", noted)
+        for number, meta in enumerate(asked):
+            _call(peer, number, "index_status", **meta)
+            answered = json.loads(peer.hear())
+            assert ("result" in answered) == (meta not in ({}, unknown))
+    assert plain == [True, False, False, True, False, True, True, False, False]
 
 
 class Held:

@@ -1,23 +1,25 @@
-"""Plain calls of tools in the handshake era, answered beside the SDK's loop.
+"""Plain calls of tools, answered beside the SDK's loop.
 
 The SDK takes a request through five tasks and five models, which is 0.2 ms of a call that may need no more itself, and
-0.6 where no cache is warm. The protocol's versions with a handshake are closed, so the form of a plain call and of its
-answer stays as it is.
+0.6 where no cache is warm. The protocol's versions are closed once they are dated, so the form of a plain call and of
+its answer stays as it is: in those with a handshake, and in 2026-07-28, where each request comes in an envelope.
 
 Promise: a client sees no difference but the time. What is not known to be plain goes the SDK's way: calls before the
-handshake or of unknown tools, long ones, and whatever has a part that is not named here.
+SDK has answered the handshake, or one in the same envelope; calls of unknown tools, long ones, and whatever has a part
+that is not named here.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
 
 import pydantic_core
 from anyio.abc import TaskGroup
+from mcp.types import SERVER_INFO_META_KEY
 
 from linedex.query.progress import Progress
 from linedex_server.calling import called
@@ -31,9 +33,10 @@ LONGEST_PLAIN = 64 << 10
 """Bytes of a line that is looked at here first; reading a longer one twice would take longer than is gained."""
 
 _ENVELOPE = "io.modelcontextprotocol/"
-"""How names begin by which a request of a later era says more of itself."""
+"""How the names of metadata begin in which a request says of which version it is, and from whom."""
 
 Number: TypeAlias = str | int
+Envelope: TypeAlias = dict[str, Any]
 
 log = logging.getLogger(__name__)
 
@@ -71,9 +74,15 @@ class DirectCalls:
     """The plain calls of one session."""
 
     def __init__(
-        self, session: Session, tools: Sequence[Tool], threads: Threads, group: TaskGroup, outlet: Outlet
+        self,
+        session: Session,
+        tools: Sequence[Tool],
+        threads: Threads,
+        group: TaskGroup,
+        outlet: Outlet,
+        stamp: Mapping[str, object],
     ) -> None:
-        """Answer nothing before `open`.
+        """Answer nothing before `accept`.
 
         Args:
             session: what the tools work with.
@@ -81,19 +90,22 @@ class DirectCalls:
             threads: where they run.
             group: has what sends answers that have to wait.
             outlet: where the client is told.
+            stamp: what the server says of itself in each answer to a request in an envelope.
         """
         self._session = session
         self._tools = {tool.name: tool for tool in tools}
         self._threads = threads
         self._group = group
         self._outlet = outlet
-        self._open = False
+        self._stamp = {SERVER_INFO_META_KEY: dict(stamp)}
+        self._envelope: Envelope | None = None
         self._running: dict[Number, _Running] = {}
 
-    def open(self) -> None:
-        """Hear that the handshake is over."""
-        # fields are shaped by the version that was agreed on, which the SDK knows
-        self._open = self._session.output is Output.TEXT
+    def accept(self, envelope: Envelope) -> None:
+        """Hear that the SDK has answered a request in this envelope, an empty one if it was the handshake."""
+        # answers in fields are shaped by the version, which the SDK knows
+        if self._session.output is Output.TEXT:
+            self._envelope = envelope
 
     def close(self) -> None:
         """Wait for no call any more."""
@@ -102,7 +114,7 @@ class DirectCalls:
 
     def plain(self, line: bytes) -> PlainCall | None:
         """Return the call that a line holds, None when the SDK has to see to it."""
-        if not self._open or len(line) > LONGEST_PLAIN:
+        if self._envelope is None or len(line) > LONGEST_PLAIN:
             return None
         try:
             message = pydantic_core.from_json(line, allow_inf_nan=False)
@@ -121,7 +133,7 @@ class DirectCalls:
         further = len(message) > 4 or len(params) > 2 + ("_meta" in params)
         if further or isinstance(number, bool) or number in self._running:
             return None
-        if not isinstance(meta, dict) or any(key.startswith(_ENVELOPE) for key in meta):
+        if not isinstance(meta, dict) or envelope_of(meta) != self._envelope:
             return None
         token = meta.get("progressToken")
         if "progressToken" in meta and (isinstance(token, bool) or not isinstance(token, str | int)):
@@ -149,8 +161,10 @@ class DirectCalls:
         """Make the answer in a thread; return what of it is still to be sent."""
         call = running.call
         ended = called(call.tool, self._session, call.arguments, running.progress)
-        content = [{"text": ended.text, "type": "text"}]
-        line = _line(id=call.number, result={"content": content, "isError": ended.failed})
+        result: dict[str, Any] = {"content": [{"text": ended.text, "type": "text"}], "isError": ended.failed}
+        if self._envelope:
+            result |= {"resultType": "complete", "_meta": self._stamp}
+        line = _line(id=call.number, result=result)
         # who hears of progress must not hear of it behind the answer
         silent = running.teller is None or running.teller.silence()
         return b"" if silent and not running.cancelled and self._outlet.send_at_once(line) else line
@@ -179,6 +193,13 @@ class DirectCalls:
     async def _report(self, token: Number, done: float, total: float, words: str) -> None:
         params = {"progressToken": token, "progress": done, "total": total, "message": words}
         await self._outlet.send(_line(method="notifications/progress", params=params))
+
+
+def envelope_of(meta: object) -> Envelope:
+    """Return what the metadata of a request say of the request itself, nothing in the handshake era."""
+    if not isinstance(meta, Mapping):
+        return {}
+    return {name: value for name, value in meta.items() if name.startswith(_ENVELOPE)}
 
 
 def _line(**message: Any) -> bytes:

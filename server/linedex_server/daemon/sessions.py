@@ -30,7 +30,7 @@ from mcp.types import (
 
 from linedex.errors import LinedexError
 from linedex_server.config import Settings, differing
-from linedex_server.daemon.direct import DirectCalls
+from linedex_server.daemon.direct import DirectCalls, Envelope, envelope_of
 from linedex_server.daemon.house import Guest, House
 from linedex_server.daemon.lines import Lines, is_crowded, send
 from linedex_server.daemon.outlet import Outlet
@@ -120,7 +120,8 @@ async def converse(session: Session, tools: Sequence[Tool], lines: Lines, outlet
     server = build_server(session, tools, threads)
     with ExitStack() as ends:
         async with anyio.create_task_group() as group:
-            direct = ends.enter_context(closing(DirectCalls(session, tools, threads, group, outlet)))
+            calls = DirectCalls(session, tools, threads, group, outlet, server.server_info_stamp)
+            direct = ends.enter_context(closing(calls))
             talk = ends.enter_context(closing(_Talk(lines, outlet, direct)))
             group.start_soon(talk.receive)
             group.start_soon(talk.send)
@@ -155,7 +156,8 @@ class _Talk:
         self._sent: MemoryObjectReceiveStream[SessionMessage]
         self.from_server, self._sent = anyio.create_memory_object_stream(0)
         self._unanswered: dict[str | int, str] = {}
-        self._handshake: str | int | None = None
+        # of requests that the loop has: the envelope, with which further ones may be answered beside it
+        self._envelopes: dict[str | int, Envelope] = {}
         self._receiving = anyio.CancelScope()
 
     async def receive(self) -> None:
@@ -207,12 +209,16 @@ class _Talk:
                 await self._outlet.send(_line(SessionMessage(refusal)))
                 return False
             self._unanswered[message.id] = message.method
-            if message.method == "initialize":
-                self._handshake = message.id
+            # a handshake is one, whatever its metadata are
+            shaking = message.method == "initialize"
+            envelope = {} if shaking else envelope_of((message.params or {}).get("_meta"))
+            if shaking or envelope:
+                self._envelopes[message.id] = envelope
         elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
             cancelled = (message.params or {}).get("requestId")
             if isinstance(cancelled, (str, int)):
                 self._unanswered.pop(cancelled, None)
+                self._envelopes.pop(cancelled, None)
                 self._direct.cancel(cancelled)
         return True
 
@@ -223,8 +229,9 @@ class _Talk:
             message = item.message
             if isinstance(message, (JSONRPCResponse, JSONRPCError)) and message.id is not None:
                 self._unanswered.pop(message.id, None)
-                if isinstance(message, JSONRPCResponse) and message.id == self._handshake:
-                    self._direct.open()
+                envelope = self._envelopes.pop(message.id, None)
+                if isinstance(message, JSONRPCResponse) and envelope is not None:
+                    self._direct.accept(envelope)
 
     async def end_with(self, ending: anyio.Event, scope: anyio.CancelScope) -> None:
         """When the daemon ends, take nothing more in, give calls in flight a moment, and end the session."""
