@@ -241,6 +241,9 @@ class TextPhase:
         """Survey compressed files, each decoded whole by one worker, and cut the large ones into blocks."""
         copies = decodings.shadows(self._site.sidecar.path, self._site.limits)
         copies.tidy()
+        if self._compressed:
+            with self._site.sidecar.transaction() as db:
+                decodings.forget_pending(db)
         jobs = [
             SurveyFile(self._site.root, file, path, self._site.limits, copies.folder) for file, path in self._compressed
         ]

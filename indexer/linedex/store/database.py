@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -298,6 +298,7 @@ class Sidecar:
         """End a reading; a connection that was lost meanwhile, or that few readings need, is closed."""
         with self._guard:
             if db not in self._readers:
+                db.close(force=True)
                 return
             if not db.get_autocommit():
                 db.execute("ROLLBACK")
@@ -324,7 +325,9 @@ class Sidecar:
         with self._guard:
             readers, self._readers, self._free = self._readers, set(), []
         for db in readers:
-            db.close(force=True)
+            # one that another thread is in is closed when that gives it back
+            with suppress(apsw.ThreadingViolationError):
+                db.close(force=True)
         if self._write is not None:
             self._write.close(force=True)
             self._write = None

@@ -19,7 +19,7 @@ from linedex.files.compressed.points import Points, Windows
 from linedex.files.compressed.reader import DecodedReader, never
 from linedex.files.compressed.shadow import Shadows
 from linedex.limits import Limits
-from linedex.model import FileId, Fingerprint
+from linedex.model import FileId, FileState, Fingerprint
 
 _FOLDER = "-shadows"
 
@@ -35,6 +35,15 @@ def put(db: apsw.Connection, file: FileId, found: Survey) -> None:
     db.executemany(
         "INSERT INTO seek_windows VALUES(?, ?, ?)", ((file, number, group) for number, group in enumerate(found.groups))
     )
+
+
+def forget_pending(db: apsw.Connection) -> None:
+    """Drop what an interrupted build stored of files that are still to be read: they may hold other bytes by now.
+
+    Its writes belong to the caller's transaction.
+    """
+    for table in ("decodings", "seek_windows"):
+        db.execute(f"DELETE FROM {table} WHERE file IN (SELECT id FROM files WHERE state = ?)", (FileState.PENDING,))
 
 
 def stored(db: apsw.Connection, file: FileId) -> Decoding | None:

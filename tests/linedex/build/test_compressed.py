@@ -7,7 +7,7 @@ import random
 import sys
 import tarfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +17,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
+import apsw
 import indexed_gzip
 import pytest
 from tests.linedex.files.compressed.packing import KINDS, gz, log, parts, xz, zst
@@ -422,3 +423,28 @@ def test_no_descriptor_stays_open(tmp_path: Path) -> None:
             index.read(RelPath(b"app.log.xz"), 5_000, 1)
         assert opened() == []
     assert Root(tmp_path / "root").stat(RelPath(b"app.log.xz")).st_size > 0
+
+
+@pytest.mark.parametrize(("ending", "pack"), [(".gz", gz), (".zst", zst), (".xz", xz)])
+def test_what_an_interrupted_build_stored_of_a_text_is_not_believed_of_the_next_one(
+    tmp_path: Path, ending: str, pack: Callable[[bytes], bytes]
+) -> None:
+    # endure.py, seed 7012: the first text was large, the second one is small and stores nothing beside its row
+    root = tmp_path / "root"
+    path = root / f"app.log{ending}"
+    put(path, pack(TEXT))
+    with indexed(root):
+        pass
+    put(path, pack(b"one\ntwo\nthree\n"))
+    now = path.stat()
+    # so a build leaves it that was killed behind the beginning of the file, before that was replaced
+    sidecar = apsw.Connection(str(tmp_path / "state" / "index.sqlite"))
+    sidecar.execute(
+        "UPDATE files SET state = 0, inode = ?, size = ?, mtime_ns = ?, ctime_ns = ?",
+        (now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns),
+    )
+    sidecar.close()
+    with indexed(root) as index:
+        answer = index.read(RelPath(os.fsencode(path.name)))
+        assert answer.lines == ("one", "two", "three")
+        assert lines_of(index.search(SearchRequest("two"))) == [(2, "two")]

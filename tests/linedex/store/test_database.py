@@ -109,3 +109,35 @@ def test_shrinking_says_whether_anybody_has_read_since(sidecar: Sidecar) -> None
         assert sidecar.shrink()
         assert phases(db) == 0
     assert not sidecar.shrink()
+
+
+def test_a_reading_that_goes_on_while_the_sidecar_is_begun_anew_ends_in_peace(sidecar: Sidecar) -> None:
+    # endure.py, seed 7014: the thread that builds ended by `Connection is busy in another thread`
+    begun, go_on = threading.Event(), threading.Event()
+    found: list[object] = []
+
+    def hold() -> int:
+        begun.set()
+        assert go_on.wait(30)
+        return 7
+
+    def read() -> None:
+        with sidecar.reading() as db:
+            db.create_scalar_function("hold", hold)
+            found.append(db.execute("SELECT hold()").get)
+            found.append(db)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    assert begun.wait(30)
+    sidecar.path.unlink()
+    assert sidecar.make_ready()
+    go_on.set()
+    reader.join(30)
+    assert found[0] == 7
+    closed = found[1]
+    assert isinstance(closed, apsw.Connection)
+    with pytest.raises(apsw.ConnectionClosedError):
+        closed.execute("SELECT 1")
+    with sidecar.reading() as db:
+        assert phases(db) == 0
