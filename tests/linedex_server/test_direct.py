@@ -105,6 +105,9 @@ class Peer:
     def hear(self) -> bytes:
         return self._reader.readline()
 
+    def hear_some(self) -> bytes:
+        return self._own.recv(1)
+
     def says_no_more(self) -> None:
         self._own.shutdown(socket.SHUT_WR)
 
@@ -363,6 +366,20 @@ def test_who_says_no_more_hears_the_answers_to_what_was_asked(workspace: Workspa
         assert held.begun.acquire(timeout=DEADLINE)
         held.go_on.release()
         assert {json.loads(line)["id"] for line in peer.rest()} == {1, 2, 3}
+
+
+def test_the_last_answer_is_whole_however_slowly_it_is_read(workspace: Workspace) -> None:
+    def run(session: Session, given: Given) -> Reply:
+        return Reply("x" * 3_000_000)
+
+    with Peer(Session(workspace), [Tool("big", "Is big.", (), run, {"type": "object"})]) as peer:
+        _call(peer, 1, "big")
+        peer.says_no_more()
+        # more than a socket holds: the thread has sent the beginning, and the loop has to send the rest
+        beginning = peer.hear_some()
+        time.sleep(0.2)
+        (rest,) = peer.rest()
+        assert len(json.loads(beginning + rest)["result"]["content"][0]["text"]) == 3_000_000
 
 
 def test_who_is_gone_is_not_worked_for(workspace: Workspace) -> None:

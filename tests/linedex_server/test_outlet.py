@@ -61,12 +61,14 @@ def test_lines_of_many_senders_go_whole(size: int) -> None:
             for one in lines:
                 await outlet.send(one)
 
-        async with stream, anyio.create_task_group() as group:
+        async with anyio.create_task_group() as group:
             for lines in told[:2]:
                 group.start_soon(from_loop, lines)
             for lines in told[2:]:
                 group.start_soon(anyio.to_thread.run_sync, from_thread, lines)
+        await outlet.flush()
         outlet.close()
+        await stream.aclose()
 
     received: list[bytes] = []
     listener = threading.Thread(target=lambda: received.append(pair.received()))

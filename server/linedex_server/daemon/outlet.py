@@ -55,6 +55,11 @@ class Outlet:
                 self._loop.call_soon_threadsafe(self._finish, line[sent:])
         return True
 
+    async def flush(self) -> None:
+        """Return when the client has taken all that was sent before."""
+        await self._turn()
+        self._pass_on()
+
     def is_closed(self) -> bool:
         """Return whether the client has closed its end, so that nobody listens."""
         looked = select.poll()

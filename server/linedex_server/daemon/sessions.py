@@ -188,6 +188,7 @@ class _Talk:
             with anyio.move_on_after(LAST_ANSWERS_SECONDS):
                 while self._waits_for_answers() and not self._outlet.is_closed():
                     await anyio.sleep(_LOOK_SECONDS)
+                await self._outlet.flush()
             self._received.close()
 
     def close(self) -> None:
@@ -240,6 +241,7 @@ class _Talk:
         with anyio.move_on_after(DRAIN_SECONDS):
             while CALL in self._unanswered.values():
                 await anyio.sleep(_LOOK_SECONDS)
+            await self._outlet.flush()
         scope.cancel()
 
 
