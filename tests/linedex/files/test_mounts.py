@@ -86,6 +86,8 @@ with Index(base / "root", base / "state" / "index.db", Limits(workers=0)) as ind
     print(found(index))
     (deep / "later.txt").write_text("stands\\n")
     print(found(index))
+    # what is being indexed there keeps it busy
+    assert index.wait(20)
     subprocess.run(["umount", str(deep)], check=True)
     print(found(index))
     print(index.status().freshness)
