@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import select
 import socket
 import threading
 import time
@@ -107,6 +108,12 @@ class Peer:
 
     def hear_some(self) -> bytes:
         return self._own.recv(1)
+
+    def is_left(self, seconds: float) -> bool:
+        """Return whether the session closes its end within some seconds."""
+        looked = select.poll()
+        looked.register(self._own, 0)
+        return bool(looked.poll(seconds * 1000))
 
     def says_no_more(self) -> None:
         self._own.shutdown(socket.SHUT_WR)
@@ -271,18 +278,30 @@ def test_only_calls_in_an_envelope_that_the_sdk_has_accepted_are_answered_here(
     assert plain == [True, False, False, True, False, True, True, False, False]
 
 
+_LOOK_SECONDS = 0.005
+
+
 class Held:
     """A tool whose calls wait until they are let go, or are cancelled."""
 
     def __init__(self) -> None:
         self.begun, self.go_on, self.ended = threading.Semaphore(0), threading.Semaphore(0), threading.Semaphore(0)
+        self._looks = threading.Semaphore(0)
+
+    def looks_for(self, seconds: float) -> None:
+        """Wait until a call has looked so long whether it may go on."""
+        while self._looks.acquire(blocking=False):
+            pass
+        for _ in range(round(seconds / _LOOK_SECONDS)):
+            assert self._looks.acquire(timeout=DEADLINE)
 
     def tool(self, name: str = "hold") -> Tool:
         def run(session: Session, given: Given) -> Reply:
             self.begun.release()
             end = time.monotonic() + DEADLINE
             try:
-                while not self.go_on.acquire(timeout=0.005):
+                while not self.go_on.acquire(timeout=_LOOK_SECONDS):
+                    self._looks.release()
                     session.progress.done = session.progress.total = 5
                     session.progress.check()
                     assert time.monotonic() < end
@@ -333,7 +352,8 @@ def test_progress_is_told_to_who_asks_and_never_behind_the_answer(workspace: Wor
             held.go_on.release()
             assert json.loads(peer.hear())["id"] == number
         _call(peer, 99, "hold")
-        time.sleep(2 * TELL_SECONDS)  # who sent no token hears nothing
+        # who sent no token hears nothing
+        held.looks_for(2 * TELL_SECONDS)
         held.go_on.release()
         assert json.loads(peer.hear())["id"] == 99
 
@@ -377,7 +397,7 @@ def test_the_last_answer_is_whole_however_slowly_it_is_read(workspace: Workspace
         peer.says_no_more()
         # more than a socket holds: the thread has sent the beginning, and the loop has to send the rest
         beginning = peer.hear_some()
-        time.sleep(0.2)
+        assert not peer.is_left(0.2)
         (rest,) = peer.rest()
         assert len(json.loads(beginning + rest)["result"]["content"][0]["text"]) == 3_000_000
 

@@ -57,7 +57,7 @@ class Verifier:
         *,
         timed: bool = False,
     ) -> None:
-        """Compile the request.
+        """Compile an expression; a plain text is compiled when there is a file to look for it in.
 
         Args:
             root: the folder the files are below.
